@@ -1,0 +1,18 @@
+"""campaign.toml: the one configuration file, its schema, and how it is loaded."""
+
+from shared.config.load import Campaign, find_config, load_campaign
+from shared.config.schema import Binary, Drafter, Filter, Gate, Lane, Landing, Pool, Project
+
+__all__ = [
+    "Binary",
+    "Campaign",
+    "Drafter",
+    "Filter",
+    "Gate",
+    "Landing",
+    "Lane",
+    "Pool",
+    "Project",
+    "find_config",
+    "load_campaign",
+]

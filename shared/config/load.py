@@ -1,0 +1,195 @@
+"""Finds, reads and checks campaign.toml; every mistake becomes one sentence with file and line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import tree_sitter_toml
+from tree_sitter import Language, Node, Parser
+
+from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Pool, Project
+from shared.errors import ConfigError
+from shared.hashing import digest_json
+
+CONFIG_NAME = "campaign.toml"
+
+SINGLE: dict[str, type[msgspec.Struct]] = {
+    "project": Project,
+    "landing": Landing,
+    "filter": Filter,
+    "gate": Gate,
+    "drafter": Drafter,
+}
+NAMED: dict[str, type[msgspec.Struct]] = {"binary": Binary, "pool": Pool, "lane": Lane}
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A checked campaign.toml. `root` is the target project's root, the folder the file is in."""
+
+    root: Path
+    path: Path
+    project: Project
+    landing: Landing = Landing()
+    filter: Filter = Filter()
+    gate: Gate = Gate()
+    drafter: Drafter = Drafter()
+    binaries: dict[str, Binary] = field(default_factory=dict)
+    pools: dict[str, Pool] = field(default_factory=dict)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+
+    def effective(self) -> dict[str, Any]:
+        """Every value in effect, by table. Pools name where a key comes from, never a key."""
+        single = {name: msgspec.to_builtins(getattr(self, name)) for name in SINGLE}
+        named = {
+            "binary": {k: msgspec.to_builtins(v) for k, v in self.binaries.items()},
+            "pool": {k: msgspec.to_builtins(v) for k, v in self.pools.items()},
+            "lane": {k: msgspec.to_builtins(v) for k, v in self.lanes.items()},
+        }
+        return single | named
+
+    def digest(self) -> str:
+        """Digest of the values in effect; equal digests mean equal behaviour."""
+        return digest_json(self.effective())
+
+
+def find_config(start: Path) -> Path:
+    """The campaign.toml at or above `start`. Raises ConfigError when there is none."""
+    for folder in [start.resolve(), *start.resolve().parents]:
+        candidate = folder / CONFIG_NAME
+        if candidate.is_file():
+            return candidate
+    raise ConfigError(
+        f"no {CONFIG_NAME} in {start} or any folder above it; run the command in a decomp project, "
+        "or write one (docs/configuration.md)"
+    )
+
+
+def load_campaign(path: Path) -> Campaign:
+    """Reads and checks `path`. Raises ConfigError naming file, line and key."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", path) from error
+    try:
+        text = raw.decode("utf-8")
+        tables = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise ConfigError("is not UTF-8 text", path) from error
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise ConfigError(f"is not valid TOML: {error}", path, int(line[1]) if line else None) from error
+
+    reader = _Reader(path, text)
+    for name in tables:
+        if name not in SINGLE and name not in NAMED:
+            raise reader.error(f"unknown table [{name}]; known are {', '.join([*SINGLE, *NAMED])}", [name])
+    if "project" not in tables:
+        raise ConfigError("has no [project] table with a `name`", path)
+    single = {name: reader.table(kind, tables[name], [name]) for name, kind in SINGLE.items() if name in tables}
+    named = {name: reader.named(kind, tables.get(name, {}), name) for name, kind in NAMED.items()}
+    campaign = Campaign(
+        root=path.resolve().parent,
+        path=path.resolve(),
+        binaries=named["binary"],
+        pools=named["pool"],
+        lanes=named["lane"] or {"default": Lane()},
+        **single,  # type: ignore[arg-type]
+    )
+    _check(campaign, reader)
+    return campaign
+
+
+def _check(campaign: Campaign, reader: _Reader) -> None:
+    if not campaign.binaries:
+        raise ConfigError("names no binary; add a [binary.NAME] table", campaign.path)
+    if campaign.landing.branch == campaign.landing.follow:
+        raise reader.error("landing.branch and landing.follow must differ", ["landing", "branch"])
+    outputs: dict[str, str] = {}
+    for name, binary in campaign.binaries.items():
+        if binary.output in outputs:
+            raise reader.error(f"output is already that of [binary.{outputs[binary.output]}]", ["binary", name, "output"])
+        outputs[binary.output] = name
+    for name, lane in campaign.lanes.items():
+        for low, high in lane.bands:
+            if not 0 <= low < high:
+                raise reader.error(f"band [{low}, {high}] is empty; write [low, high] with low < high", ["lane", name, "bands"])
+    for name, pool in campaign.pools.items():
+        generation = pool.output_tokens / pool.tokens_per_s
+        stall = campaign.drafter.stall_s
+        if not generation < pool.socket_timeout_s < stall:
+            raise reader.error(
+                "timeouts are out of order: generation "
+                f"{pool.output_tokens} tokens / {pool.tokens_per_s:g} per s = {generation:.0f} s must be below "
+                f"socket_timeout_s = {pool.socket_timeout_s:g}, which must be below drafter.stall_s = {stall:g}",
+                ["pool", name, "socket_timeout_s"],
+            )
+
+
+class _Reader:
+    """Converts tables and finds the line of a key for messages."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    def table(self, kind: type[T], value: Any, keys: list[str]) -> T:
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            message, _, where = str(error).partition(" - at `$")
+            inner = re.findall(r"\.([A-Za-z0-9_-]+)", where)
+            unknown = re.search(r"unknown field `([^`]*)`", message)
+            if unknown:
+                known = ", ".join(kind.__struct_fields__)
+                message = f"unknown key `{unknown[1]}`; known are {known}"
+                inner.append(unknown[1])
+            name = ".".join(keys + ([] if unknown else inner))
+            raise self.error(f"[{name}] {message}", keys + inner) from error
+
+    def named(self, kind: type[T], value: Any, table: str) -> dict[str, T]:
+        if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
+            raise self.error(f"[{table}] wants named tables: [{table}.NAME]", [table])
+        for name in value:
+            if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", name):
+                raise self.error(f"[{table}.{name}] names may hold letters, digits, `_`, `.` and `-`", [table, name])
+        return {name: self.table(kind, entry, [table, name]) for name, entry in value.items()}
+
+    def error(self, message: str, keys: list[str]) -> ConfigError:
+        return ConfigError(message, self.path, _line_of(self.text, keys))
+
+
+def _line_of(text: str, keys: list[str]) -> int | None:
+    """1-based line of the longest prefix of `keys` that the file spells out."""
+    tree = Parser(Language(tree_sitter_toml.language())).parse(text.encode())
+    best: tuple[int, int] = (0, 0)
+    for node in tree.root_node.children:
+        if node.type in ("table", "table_array_element"):
+            prefix = _key_parts(node)
+            best = max(best, _match(prefix, keys, node))
+            for pair in node.children:
+                if pair.type == "pair":
+                    best = max(best, _match(prefix + _key_parts(pair), keys, pair))
+        elif node.type == "pair":
+            best = max(best, _match(_key_parts(node), keys, node))
+    return -best[1] if best[0] else None
+
+
+def _match(path: list[str], keys: list[str], node: Node) -> tuple[int, int]:
+    same = path[: len(keys)] == keys[: len(path)]
+    return (min(len(path), len(keys)), -(node.start_point[0] + 1)) if same else (0, 0)
+
+
+def _key_parts(node: Node) -> list[str]:
+    for child in node.children:
+        if child.type in ("bare_key", "quoted_key", "dotted_key"):
+            text = (child.text or b"").decode()
+            return [part.strip().strip("\"'") for part in text.split(".")]
+    return []
