@@ -49,7 +49,9 @@ class Journal:
         except OSError as error:
             os.ftruncate(self._descriptor, start)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(f"no space left to append to {self.path}; free some, nothing was half-written") from error
+                raise DiskFull(
+                    f"no space left to append to {self.path}; free some, nothing was half-written"
+                ) from error
             raise
         if durable:
             self.sync()
@@ -68,7 +70,9 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

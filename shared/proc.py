@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import resource
 import selectors
+import shutil
 import signal
 import subprocess
 import time
@@ -76,12 +76,15 @@ def run(
     found, InstrumentFault when it cannot be started; never raises for what the child does.
     """
     started = time.monotonic()
+    environment = child_environment(env)
+    if "/" not in argv[0] and shutil.which(argv[0], path=environment.get("PATH")) is None:
+        raise MissingTool(f"{argv[0]} is not installed or not on PATH; install it and try again")
     command = [*_wrapper(isolate), *_prlimit(limits), *argv]
     try:
         process = subprocess.Popen(
             command,
             cwd=cwd,
-            env=child_environment(env),
+            env=environment,
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -91,7 +94,9 @@ def run(
     except FileNotFoundError as error:
         if not cwd.is_dir():
             raise InstrumentFault(f"MISSING {cwd}: the folder to run {argv[0]} in is not there") from error
-        raise MissingTool(f"{error.filename or argv[0]} is not installed or not on PATH; install it and try again") from error
+        raise MissingTool(
+            f"{error.filename or argv[0]} is not installed or not on PATH; install it and try again"
+        ) from error
     except OSError as error:
         raise InstrumentFault(f"{argv[0]} could not be started: {error.strerror}") from error
     timed_out = True
@@ -186,8 +191,3 @@ def isolation() -> tuple[str, ...]:
         if done.returncode == 0:
             return prefix
     return ()
-
-
-def peak_children_mib() -> float:
-    """Largest resident set of any child waited for so far, in MiB."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

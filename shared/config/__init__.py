@@ -1,7 +1,7 @@
 """campaign.toml: the one configuration file, its schema, and how it is loaded."""
 
 from shared.config.load import Campaign, find_config, load_campaign
-from shared.config.schema import Binary, Drafter, Filter, Gate, Lane, Landing, Pool, Project
+from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Pool, Project
 
 __all__ = [
     "Binary",

@@ -25,7 +25,7 @@ SINGLE: dict[str, type[msgspec.Struct]] = {
     "gate": Gate,
     "drafter": Drafter,
 }
-NAMED: dict[str, type[msgspec.Struct]] = {"binary": Binary, "pool": Pool, "lane": Lane}
+NAMED = ("binary", "pool", "lane")
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -37,10 +37,10 @@ class Campaign:
     root: Path
     path: Path
     project: Project
-    landing: Landing = Landing()
-    filter: Filter = Filter()
-    gate: Gate = Gate()
-    drafter: Drafter = Drafter()
+    landing: Landing = field(default_factory=Landing)
+    filter: Filter = field(default_factory=Filter)
+    gate: Gate = field(default_factory=Gate)
+    drafter: Drafter = field(default_factory=Drafter)
     binaries: dict[str, Binary] = field(default_factory=dict)
     pools: dict[str, Pool] = field(default_factory=dict)
     lanes: dict[str, Lane] = field(default_factory=dict)
@@ -94,13 +94,12 @@ def load_campaign(path: Path) -> Campaign:
     if "project" not in tables:
         raise ConfigError("has no [project] table with a `name`", path)
     single = {name: reader.table(kind, tables[name], [name]) for name, kind in SINGLE.items() if name in tables}
-    named = {name: reader.named(kind, tables.get(name, {}), name) for name, kind in NAMED.items()}
     campaign = Campaign(
         root=path.resolve().parent,
         path=path.resolve(),
-        binaries=named["binary"],
-        pools=named["pool"],
-        lanes=named["lane"] or {"default": Lane()},
+        binaries=reader.named(Binary, tables.get("binary", {}), "binary"),
+        pools=reader.named(Pool, tables.get("pool", {}), "pool"),
+        lanes=reader.named(Lane, tables.get("lane", {}), "lane") or {"default": Lane()},
         **single,  # type: ignore[arg-type]
     )
     _check(campaign, reader)
@@ -115,12 +114,16 @@ def _check(campaign: Campaign, reader: _Reader) -> None:
     outputs: dict[str, str] = {}
     for name, binary in campaign.binaries.items():
         if binary.output in outputs:
-            raise reader.error(f"output is already that of [binary.{outputs[binary.output]}]", ["binary", name, "output"])
+            raise reader.error(
+                f"output is already that of [binary.{outputs[binary.output]}]", ["binary", name, "output"]
+            )
         outputs[binary.output] = name
     for name, lane in campaign.lanes.items():
         for low, high in lane.bands:
             if not 0 <= low < high:
-                raise reader.error(f"band [{low}, {high}] is empty; write [low, high] with low < high", ["lane", name, "bands"])
+                raise reader.error(
+                    f"band [{low}, {high}] is empty; write [low, high] with low < high", ["lane", name, "bands"]
+                )
     for name, pool in campaign.pools.items():
         generation = pool.output_tokens / pool.tokens_per_s
         stall = campaign.drafter.stall_s

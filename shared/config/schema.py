@@ -92,7 +92,9 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     slots: Annotated[int, Meta(ge=0, description="Builds in parallel, each in its own workspace; 0 = cores.")] = 0
     batch_max: Annotated[Count, Meta(description="Drafts of one binary in one build at most.")] = 200
-    build_timeout_s: Annotated[Seconds, Meta(description="Wall time of one build; past it the build is a FAULT.")] = 1800.0
+    build_timeout_s: Annotated[Seconds, Meta(description="Wall time of one build; past it the build is a FAULT.")] = (
+        1800.0
+    )
     build_memory_mib: Annotated[Count, Meta(description="Address space of one build process.")] = 4096
     scan_s: Annotated[Seconds, Meta(description="Longest time between two scans of the spool.")] = 3.0
 
@@ -115,11 +117,15 @@ class Drafter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Seconds, Meta(description="No finished draft is without a marker for longer than this.")
     ] = 60.0
     marker_drafts: Annotated[Count, Meta(description="Final drafts that make a marker before the interval is up.")] = 40
-    straggler_grace_s: Annotated[Seconds, Meta(description="After a stop: time agents get before their last turn.")] = 120.0
-    stall_s: Annotated[Seconds, Meta(description="A shard without progress for this long is ended and salvaged.")] = 1200.0
-    orphan_grace_s: Annotated[
-        Seconds, Meta(description="A shard without a drafter for this long saves and ends.")
-    ] = 600.0
+    straggler_grace_s: Annotated[Seconds, Meta(description="After a stop: time agents get before their last turn.")] = (
+        120.0
+    )
+    stall_s: Annotated[Seconds, Meta(description="A shard without progress for this long is ended and salvaged.")] = (
+        1200.0
+    )
+    orphan_grace_s: Annotated[Seconds, Meta(description="A shard without a drafter for this long saves and ends.")] = (
+        600.0
+    )
 
 
 class Pool(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -141,9 +147,13 @@ class Pool(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     socket_timeout_s: Annotated[Seconds, Meta(description="Longest wait for one response.")] = 700.0
     retries: Annotated[int, Meta(ge=0, description="Retries of one request after 429, 5xx or a cut connection.")] = 8
     backoff_s: Annotated[Seconds, Meta(description="First back-off; doubles, with full jitter.")] = 20.0
-    backoff_max_s: Annotated[Seconds, Meta(description="Longest back-off; a longer Retry-After is still obeyed.")] = 120.0
+    backoff_max_s: Annotated[Seconds, Meta(description="Longest back-off; a longer Retry-After is still obeyed.")] = (
+        120.0
+    )
     input_usd_per_mtok: Annotated[float, Meta(ge=0, description="Price of a million input tokens; 0 = unknown.")] = 0.0
-    output_usd_per_mtok: Annotated[float, Meta(ge=0, description="Price of a million output tokens; 0 = unknown.")] = 0.0
+    output_usd_per_mtok: Annotated[float, Meta(ge=0, description="Price of a million output tokens; 0 = unknown.")] = (
+        0.0
+    )
 
 
 class Lane(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
