@@ -35,7 +35,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def stage(folder: Path, name: str, data: bytes) -> Path:
-    """Writes and fsyncs a temp file in `folder` and returns its path; the caller renames it. Raises DiskFull, OSError."""
+    """Writes and fsyncs a temp file in `folder`; the caller renames the returned path. Raises DiskFull, OSError."""
     temp = folder / f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     descriptor = -1
     try:
@@ -68,7 +68,7 @@ def sync_directory(folder: Path) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON document at `path`. Raises FileNotFoundError, or Corrupt for an empty, all-NUL or undecodable file (F19)."""
+    """The JSON document at `path`. Raises FileNotFoundError; Corrupt for an empty, all-NUL or undecodable file (F19)."""
     raw = path.read_bytes()
     try:
         return orjson.loads(raw)

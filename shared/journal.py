@@ -88,8 +88,8 @@ class Reading:
 def read_journal(path: Path, reading: Reading | None = None) -> Iterator[dict[str, Any]]:
     """Yields the records of `path` in order; a missing file yields none.
 
-    A line that is not a JSON object is skipped and counted in `reading`: as the torn tail when it is the last and has no
-    newline, else by its 1-based number. The reader never repairs: only the writer may.
+    A line that is not a JSON object is skipped and counted in `reading`: as the torn tail when it is the last and has
+    no newline, else by its 1-based number. The reader never repairs: only the writer may.
     """
     seen = reading if reading is not None else Reading()
     try:

@@ -27,7 +27,7 @@ KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "VIRTUAL_E
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one child; None = unlimited. `output_kib` bounds stdout and stderr each; the rest is read and dropped."""
+    """Limits of one child; None = unlimited. `output_kib` bounds stdout and stderr each; the rest is dropped."""
 
     timeout_s: float
     memory_mib: int | None = None

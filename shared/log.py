@@ -1,0 +1,24 @@
+"""Logging: one line per state change, `TAG key=value ...`; times on a terminal, journald priorities under systemd."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+_PRIORITY = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+
+
+class _Journald(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"<{_PRIORITY.get(record.levelno, 6)}>{super().format(record)}"
+
+
+def setup_logging(verbose: bool = False) -> None:
+    """Sends all log lines to stderr. Field values that come from outside are written with %r by the callers."""
+    handler = logging.StreamHandler(sys.stderr)
+    if "JOURNAL_STREAM" in os.environ:
+        handler.setFormatter(_Journald("%(message)s"))
+    else:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname).1s %(message)s", datefmt="%H:%M:%S"))
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler], force=True)
