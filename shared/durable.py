@@ -68,7 +68,7 @@ def sync_directory(folder: Path) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON document at `path`. Raises FileNotFoundError; Corrupt for an empty, all-NUL or undecodable file (F19)."""
+    """The JSON document at `path`. Raises FileNotFoundError; Corrupt for an empty, all-NUL or torn file (F19)."""
     raw = path.read_bytes()
     try:
         return orjson.loads(raw)

@@ -1,4 +1,4 @@
-"""Exit codes of the three commands. docs/exit-codes.md explains each; systemd units name those that must not restart."""
+"""Exit codes of the three commands. docs/exit-codes.md explains each; the systemd units name NO_RESTART."""
 
 from enum import IntEnum
 

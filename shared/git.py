@@ -103,7 +103,7 @@ class Git:
         return self.attempt("merge-base", "--is-ancestor", old, new).ok
 
     def write_tree(self, base: str, files: Mapping[str, bytes], index: Path) -> str:
-        """The tree of `base` with `files` replaced, through the private `index` file. Raises GitError, RepositoryError."""
+        """The tree of `base` with `files` replaced, by the private `index` file. Raises GitError, RepositoryError."""
         env = {"GIT_INDEX_FILE": str(index)}
         modes = self.tree(base, *files)
         index.unlink(missing_ok=True)
@@ -133,7 +133,7 @@ class Git:
         return done.stdout.decode().split()[0] if done.returncode == 0 else None
 
     def move_ref(self, ref: str, new: str, old: str, wait_s: float = 30.0) -> bool:
-        """Compare-and-swap of a branch: False when it no longer is `old`. Waits for a foreign lock, then raises GitError."""
+        """Compare-and-swap of a branch: False when it is not `old` any more. Waits for a foreign lock, then GitError."""
         deadline = time.monotonic() + wait_s
         while True:
             done = self.attempt("update-ref", "--no-deref", ref, new, old)

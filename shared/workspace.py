@@ -1,7 +1,7 @@
 """Private worktrees: where anything is compiled or built. The person's checkout is never substituted into.
 
-A slot is `workspaces/<kind>-<n>/`: `lock` (held while used, its descriptor inherited by builds, so an orphan build keeps
-it) and `tree/`, a detached worktree of the project with copies of its git-ignored inputs.
+A slot is `workspaces/<kind>-<n>/`: `lock` (held while used, its descriptor inherited by builds, so an orphan build
+keeps it) and `tree/`, a detached worktree of the project with copies of its git-ignored inputs.
 """
 
 from __future__ import annotations

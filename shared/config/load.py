@@ -111,6 +111,11 @@ def _check(campaign: Campaign, reader: _Reader) -> None:
         raise ConfigError("names no binary; add a [binary.NAME] table", campaign.path)
     if campaign.landing.branch == campaign.landing.follow:
         raise reader.error("landing.branch and landing.follow must differ", ["landing", "branch"])
+    try:
+        campaign.landing.message.format(wave="w000001", binary="main", n=1)
+    except (KeyError, IndexError, ValueError) as error:
+        known = "{wave}, {binary} and {n}"
+        raise reader.error(f"landing.message may use {known} only: {error}", ["landing", "message"]) from error
     outputs: dict[str, str] = {}
     for name, binary in campaign.binaries.items():
         if binary.output in outputs:
