@@ -1,0 +1,1 @@
+"""What runs inside a shard: agents over a chat-completions endpoint, their tools, and the files they leave behind."""
