@@ -1,0 +1,170 @@
+#include "common.h"
+
+RngState g_rng;
+
+void rng_seed(u32 seed) {
+    s32 i;
+
+    g_rng.seed = seed ^ 0x2545F491;
+    g_rng.calls = 0;
+    for (i = 3; i >= 0; i--) {
+        g_rng.history[i] = seed;
+    }
+}
+
+u32 rng_next(void) {
+    g_rng.seed = g_rng.seed * RNG_MUL + RNG_ADD;
+    g_rng.history[g_rng.calls++ & 3] = g_rng.seed;
+    return (g_rng.seed >> 16) & 0x7FFF;
+}
+
+s32 rng_range(s32 lo, s32 hi) {
+    s32 span = hi - lo + 1;
+
+    if (span <= 0) {
+        return lo;
+    }
+    return lo + (s32)(rng_next() % (u32)span);
+}
+
+s32 rng_percent(s32 chance) {
+    return (s32)(rng_next() % 100) < chance;
+}
+
+s32 rng_dice(s32 count, s32 sides) {
+    s32 total = 0;
+
+    while (count > 0) {
+        total += rng_range(1, sides);
+        count--;
+    }
+    return total;
+}
+
+void rng_shuffle(u8 *items, s32 count) {
+    s32 i;
+    s32 j;
+    u8 keep;
+
+    for (i = count - 1; i > 0; i--) {
+        j = rng_range(0, i);
+        keep = items[i];
+        items[i] = items[j];
+        items[j] = keep;
+    }
+}
+
+s32 rng_weighted(const u8 *weights, s32 count) {
+    s32 total = 0;
+    s32 roll;
+    s32 i;
+
+    for (i = 0; i < count; i++) {
+        total += weights[i];
+    }
+    if (total == 0) {
+        return -1;
+    }
+    roll = rng_range(0, total - 1);
+    for (i = 0; i < count; i++) {
+        roll -= weights[i];
+        if (roll < 0) {
+            return i;
+        }
+    }
+    return count - 1;
+}
+
+u32 rng_xorshift(u32 *state) {
+    u32 v = *state;
+
+    v ^= v << 13;
+    v ^= v >> 17;
+    v ^= v << 5;
+    *state = v;
+    return v;
+}
+
+void sort_bubble(s16 *keys, s32 count) {
+    s32 i;
+    s32 swapped;
+    s16 keep;
+
+    do {
+        swapped = 0;
+        for (i = 0; i < count - 1; i++) {
+            if (keys[i] > keys[i + 1]) {
+                keep = keys[i];
+                keys[i] = keys[i + 1];
+                keys[i + 1] = keep;
+                swapped = 1;
+            }
+        }
+        count--;
+    } while (swapped);
+}
+
+void sort_insert(s32 *keys, u8 *order, s32 count) {
+    s32 i;
+    s32 j;
+    s32 key;
+    u8 tag;
+
+    for (i = 1; i < count; i++) {
+        key = keys[i];
+        tag = order[i];
+        for (j = i - 1; j >= 0 && keys[j] > key; j--) {
+            keys[j + 1] = keys[j];
+            order[j + 1] = order[j];
+        }
+        keys[j + 1] = key;
+        order[j + 1] = tag;
+    }
+}
+
+void sort_shell(u16 *keys, s32 count) {
+    s32 gap;
+    s32 i;
+    s32 j;
+    u16 key;
+
+    for (gap = count / 2; gap > 0; gap /= 2) {
+        for (i = gap; i < count; i++) {
+            key = keys[i];
+            for (j = i; j >= gap && keys[j - gap] > key; j -= gap) {
+                keys[j] = keys[j - gap];
+            }
+            keys[j] = key;
+        }
+    }
+}
+
+s32 sort_find(const s16 *keys, s32 count, s16 key) {
+    s32 lo = 0;
+    s32 hi = count - 1;
+    s32 mid;
+
+    while (lo <= hi) {
+        mid = (lo + hi) >> 1;
+        if (keys[mid] == key) {
+            return mid;
+        }
+        if (keys[mid] < key) {
+            lo = mid + 1;
+        } else {
+            hi = mid - 1;
+        }
+    }
+    return -1;
+}
+
+s32 sort_is_sorted(const s16 *keys, s32 count) {
+    s32 i;
+
+    for (i = 1; i < count; i++) {
+        if (keys[i - 1] > keys[i]) {
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
