@@ -26,6 +26,11 @@ class Credits:
         self._follow()
         return self._commits.get(digest)
 
+    def digests_of(self, commit: str) -> list[str]:
+        """The draft digests `commit` carries."""
+        self._follow()
+        return [digest for digest, landed in self._commits.items() if landed == commit]
+
     def _follow(self) -> None:
         head = self.git.find(self.branch)
         if head is None or head == self._head:

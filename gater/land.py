@@ -7,10 +7,8 @@ no checkout is written to except by a fast-forward of the person's own branch.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from shared.target.splice import splice
 
 from shared.config import Campaign
 from shared.errors import CampaignError, RepositoryError
@@ -20,6 +18,7 @@ from shared.inputs import touches
 from shared.locks import locked
 from shared.records import DraftRef
 from shared.state import StateDir
+from shared.target.splice import splice
 
 log = logging.getLogger(__name__)
 
@@ -124,32 +123,25 @@ class Landing:
         except GitError as error:
             return f"{follow} could not follow: {error}"
 
-    def take_in(self, prove: Callable[[str], Iterable[str]]) -> str:
-        """Brings new commits of the followed branch into the landing branch, once `prove` finds no red binary in them.
+    def candidate(self, head: str, theirs: str) -> str | None:
+        """The commit that brings `theirs` into `head`: "" when it is in already, None when they conflict."""
+        if self.git.is_ancestor(theirs, head):
+            return ""
+        if self.git.is_ancestor(head, theirs):
+            return theirs
+        tree = self.git.merge_trees(head, theirs)
+        if tree is None:
+            return None
+        follow, branch = self.campaign.landing.follow, self.campaign.landing.branch
+        return self.git.commit_tree(tree, [head, theirs], f"Merge {follow} into {branch}\n")
 
-        `prove(commit)` is the null control: it yields a sentence per red binary. Returns what was done in one sentence,
-        "" when there was nothing to do.
-        """
+    def advance(self, commit: str, head: str) -> bool:
+        """Moves the landing branch from `head` to a proven `commit`; False when it has left `head`."""
         with locked(self.state.locks / "landing.lock"):
-            head, follow = self.head(), self.campaign.landing.follow
-            theirs = self.git.find(follow)
-            if theirs is None or self.git.is_ancestor(theirs, head):
-                return ""
-            if self.git.is_ancestor(head, theirs):
-                candidate = theirs
-            else:
-                tree = self.git.merge_trees(head, theirs)
-                if tree is None:
-                    return f"HELD: {follow} conflicts with {self.campaign.landing.branch}; run `git merge` by hand"
-                subject = f"Merge {follow} into {self.campaign.landing.branch}\n"
-                candidate = self.git.commit_tree(tree, [head, theirs], subject)
-        red = list(prove(candidate))
-        if red:
-            return f"HELD: {follow} at {theirs[:12]} is not taken in: {'; '.join(red)}"
-        with locked(self.state.locks / "landing.lock"):
-            if not self.git.move_ref(self.ref, candidate, head, self.campaign.landing.lock_wait_s):
-                return ""
-        return f"{follow} at {theirs[:12]} taken in as {candidate[:12]}"
+            moved = self.git.move_ref(self.ref, commit, head, self.campaign.landing.lock_wait_s)
+            if moved:
+                self.follow()
+        return moved
 
     def _check(self, head: str, green: Green) -> None:
         """The gated files must be exactly the head's files with the drafts spliced in."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from shared.config import Campaign
 from shared.config.load import CONFIG_NAME
-from shared.git import Git
 from shared.hashing import digest_json
 
 
@@ -21,9 +20,8 @@ def touches(campaign: Campaign, changed: Iterable[str], binaries: Iterable[str])
     return ""
 
 
-def input_digest(campaign: Campaign, git: Git, binary: str, commit: str, stamp: str) -> str:
-    """Digest of all that decides the bytes of `binary` at `commit`; `stamp` is that of the git-ignored inputs."""
-    tree = git.tree(commit)
+def input_digest(campaign: Campaign, tree: Mapping[str, tuple[str, str]], binary: str, stamp: str) -> str:
+    """Digest of all that decides the bytes of `binary` in a commit's `tree`; `stamp` is that of the ignored inputs."""
     rows = sorted((path, entry) for path, entry in tree.items() if _reads(campaign, binary, path))
     return digest_json([msgspec.to_builtins(campaign.binaries[binary]), stamp, rows])
 

@@ -87,7 +87,7 @@ def load_campaign(path: Path) -> Campaign:
         line = re.search(r"line (\d+)", str(error))
         raise ConfigError(f"is not valid TOML: {error}", path, int(line[1]) if line else None) from error
 
-    reader = _Reader(path, text)
+    reader = TableReader(path, text)
     for name in tables:
         if name not in SINGLE and name not in NAMED:
             raise reader.error(f"unknown table [{name}]; known are {', '.join([*SINGLE, *NAMED])}", [name])
@@ -106,7 +106,7 @@ def load_campaign(path: Path) -> Campaign:
     return campaign
 
 
-def _check(campaign: Campaign, reader: _Reader) -> None:
+def _check(campaign: Campaign, reader: TableReader) -> None:
     if not campaign.binaries:
         raise ConfigError("names no binary; add a [binary.NAME] table", campaign.path)
     if campaign.landing.branch == campaign.landing.follow:
@@ -141,8 +141,8 @@ def _check(campaign: Campaign, reader: _Reader) -> None:
             )
 
 
-class _Reader:
-    """Converts tables and finds the line of a key for messages."""
+class TableReader:
+    """Converts tables of one TOML text to structs and finds the line of a key for messages."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -160,7 +160,7 @@ class _Reader:
                 message = f"unknown key `{unknown[1]}`; known are {known}"
                 inner.append(unknown[1])
             name = ".".join(keys + ([] if unknown else inner))
-            raise self.error(f"[{name}] {message}", keys + inner) from error
+            raise self.error(f"[{name}] {message}" if name else message, keys + inner) from error
 
     def named(self, kind: type[T], value: Any, table: str) -> dict[str, T]:
         if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
@@ -199,5 +199,5 @@ def _key_parts(node: Node) -> list[str]:
     for child in node.children:
         if child.type in ("bare_key", "quoted_key", "dotted_key"):
             text = (child.text or b"").decode()
-            return [part.strip().strip("\"'") for part in text.split(".")]
+            return [part.strip("\"'") for part in re.findall(r'"[^"]*"|\'[^\']*\'|[^\s."\']+', text)]
     return []

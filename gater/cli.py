@@ -1,0 +1,93 @@
+"""The `gater` command."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import types
+from pathlib import Path
+
+import click
+import sdnotify
+
+from gater.daemon import Gater
+from shared.cli.entry import run_command
+from shared.config import Campaign, find_config, load_campaign
+from shared.exits import Exit
+from shared.locks import only_one
+from shared.log import setup_logging
+from shared.state import StateDir, open_state
+
+log = logging.getLogger(__name__)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--root", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The decomp project.")
+@click.option("-v", "--verbose", is_flag=True, help="Also log cache hits and other detail.")
+@click.version_option(package_name="decomp-campaign")
+@click.pass_context
+def cli(context: click.Context, root: Path, verbose: bool) -> None:
+    """Judges drafts and lands the proven ones, byte for byte.
+
+    Reads campaign.toml at or above the current folder. Exit codes are listed in docs/exit-codes.md.
+    """
+    setup_logging(verbose)
+    context.obj = root
+
+
+@cli.command()
+@click.option("--once", is_flag=True, help="Take what is in the spool now, settle it and end.")
+@click.pass_context
+def run(context: click.Context, once: bool) -> None:
+    """Watch the spool and gate until `.run/stop` appears.
+
+    SIGTERM ends it at the next safe point (claimed markers are taken up again at the next start), a second one at once.
+    """
+    campaign = load_campaign(find_config(context.obj))
+    state = open_state(campaign.root)
+    if state.stopping() and not once:
+        context.exit(_drained(state))
+    with only_one(state.locks / "gater.lock", "gater"):
+        _run(campaign, state, once=once)
+
+
+def _run(campaign: Campaign, state: StateDir, *, once: bool) -> None:
+    log.info("GATER-START project=%s settings=%s", campaign.project.name, campaign.digest()[:12])
+    log.info("SETTINGS %s", campaign.effective())
+    stop = _Stop()
+    gater = Gater(campaign, state, "once" if once else "daemon", sdnotify.SystemdNotifier())
+    try:
+        gater.start()
+        ended = gater.run(once=once, stop=stop.asked)
+    finally:
+        gater.close()
+    log.info("GATER-END drained=%s", ended)
+
+
+def _drained(state: StateDir) -> Exit:
+    click.echo(f"{state.stop} is present, so nothing was started; run `campaign resume` (or remove it) first", err=True)
+    return Exit.DRAINED
+
+
+class _Stop:
+    """First SIGTERM or SIGINT: the next safe point. Second: at once."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._signal)
+
+    def asked(self) -> bool:
+        return self._asked
+
+    def _signal(self, number: int, _: types.FrameType | None) -> None:
+        if self._asked:
+            sys.exit(128 + number)
+        self._asked = True
+        log.info("GATER-STOP signal=%d", number)
+
+
+def main() -> None:
+    """Entry point."""
+    run_command(cli, "gater")

@@ -1,0 +1,318 @@
+"""The gater's loop: claim, pre-filter, gate, land, settle. One thread decides; jobs run in worker processes.
+
+Everything it knows is derived again from disk at start, so it can be killed between any two lines.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sdnotify import SystemdNotifier
+
+from gater.controls import Controls
+from gater.credit import Credits
+from gater.desk import Desk, Item, Rejects, Stage
+from gater.executor import Jobs
+from gater.intake import Intake
+from gater.jobs import Entry, control_job, filter_job, gate_job
+from gater.land import Landing
+from gater.ledger import Ledger
+from gater.outcomes import Filtering, Gating, Outcomes
+from gater.settle import Settler
+from gater.stubs import StubIndex
+from gater.takein import TakeIn
+from gater.verdicts import Verdicts
+from gater.waiting import WaitingRoom
+from shared.bases import Bases
+from shared.config import Campaign
+from shared.git import Git
+from shared.locks import is_locked
+from shared.spool import Claimed, Spool
+from shared.state import StateDir
+from shared.watch import Watch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Control:
+    """A null control under way: of the landing head, or of a candidate to be taken in."""
+
+    binary: str
+    candidate: bool = False
+
+
+Context = Control | Filtering | Gating
+
+
+class Gater:
+    """One campaign's gater. The caller holds the gater lock."""
+
+    def __init__(self, campaign: Campaign, state: StateDir, mode: str, notify: SystemdNotifier) -> None:
+        self.notify = notify
+        self.campaign = campaign
+        self.state = state
+        self.slots = campaign.gate.slots or os.cpu_count() or 1
+        self.git = Git(campaign.root)
+        self.landing = Landing(campaign, state)
+        self.ledger = Ledger(state, mode)
+        self.spool = Spool(state)
+        self.room = WaitingRoom(state)
+        self.verdicts = Verdicts(self.ledger)
+        self.stubs = StubIndex(campaign, self.git)
+        credits = Credits(self.git, f"refs/heads/{campaign.landing.branch}")
+        self.intake = Intake(campaign, state, self.stubs, credits, self.ledger, self.verdicts, self.room)
+        self.bases = Bases(campaign, state)
+        self.controls = Controls(self.bases)
+        self.take_in = TakeIn(self.landing, self.bases)
+        self.desk = Desk()
+        self.rejects = Rejects()
+        self.settler = Settler(self.spool, self.ledger)
+        self.outcomes = Outcomes(self)
+        self.jobs = Jobs(self.slots)
+        self.busy: set[str] = set()
+        self.filtering: set[str] = set()
+        self.rejudge: set[str] = set()
+        self.gates = 0
+        self.worked = False
+        self._results: queue.SimpleQueue[tuple[Context, Future[Any]]] = queue.SimpleQueue()
+        self._watch: Watch | None = None
+        self._rejects_loaded = False
+
+    def start(self) -> None:
+        """Everything before READY: the landing branch, claimed markers and waiting drafts of an earlier life."""
+        self.landing.prepare()
+        self.landing.follow()
+        self.bases.sweep()
+        self._follow_head()
+        for claimed in self.spool.take_up():
+            self._accept(claimed, recovered=True)
+        for item in self.intake.waiting():
+            if item.ref.id not in self.desk.items:
+                self.desk.add(item)
+        self._watch = Watch(self.spool.ready)
+        self.notify.notify("READY=1")
+
+    def run(self, *, once: bool, stop: Callable[[], bool]) -> bool:
+        """Turns until drained: True, or told to end by `stop()`, work staying claimed: False."""
+        while not stop():
+            self.turn()
+            self.notify.notify("WATCHDOG=1")
+            if self._drained(once):
+                return True
+            self._rest()
+        return False
+
+    def close(self) -> None:
+        """Ends jobs and journals; claimed markers stay for the next start."""
+        self.notify.notify("STOPPING=1")
+        self.jobs.close()
+        self.ledger.close()
+        if self._watch is not None:
+            self._watch.close()
+
+    def turn(self) -> None:
+        """One pass: results, head, claims, jobs, settlements."""
+        self.worked = False
+        self._collect()
+        self.take_in.look()
+        self.take_in.finish()
+        self._follow_head()
+        self._load_rejects()
+        for claimed in self.spool.claim():
+            self._accept(claimed)
+        self._place()
+        self._start_controls()
+        self._start_gates()
+        self._start_filters()
+        self.worked |= self.settler.settle(self.desk) > 0
+
+    def _accept(self, claimed: Claimed, *, recovered: bool = False) -> None:
+        marker = claimed.marker
+        self.worked = True
+        self.settler.take(claimed)
+        self.ledger.step("claim", marker=marker.id, wave=marker.wave, drafts=len(marker.drafts), recovered=recovered)
+        log.info(
+            "CLAIMED marker=%s wave=%s drafts=%d recovered=%s", marker.id, marker.wave, len(marker.drafts), recovered
+        )
+        for item in self.intake.items(claimed):
+            self.desk.add(item)
+
+    def _load_rejects(self) -> None:
+        """Shape rejects of earlier lives, once the stubs of every binary are known."""
+        if self._rejects_loaded or not self.controls.settled():
+            return
+        self._rejects_loaded = True
+        for item in self.intake.rejects():
+            self.rejects.keep(item)
+
+    def _follow_head(self) -> None:
+        head = self.landing.head()
+        if head == self.controls.commit:
+            return
+        self.controls.at(head)
+        self._refresh_stubs()
+
+    def _refresh_stubs(self) -> None:
+        self.stubs.refresh(self.controls.commit, self.controls.green())
+        for item in self.desk.items.values():
+            if item.stage in (Stage.NEW, Stage.QUEUED, Stage.WAITING) and item.place is not None:
+                item.place = self.stubs.open.get(item.key)
+
+    def _place(self) -> None:
+        for item in list(self.desk.items.values()):
+            if item.stage not in (Stage.NEW, Stage.QUEUED, Stage.WAITING):
+                continue
+            known = self.controls.by_binary.get(item.ref.binary)
+            if known is not None and known.state in ("unknown", "running"):
+                continue
+            if known is not None and known.base is None:
+                if item.stage is not Stage.WAITING:
+                    self._wait(item, "red", known.reason)
+                continue
+            if item.place is None:
+                self.intake.place(item)
+                if item.place is None:
+                    self.outcomes.final(item)
+                    continue
+            if item.stage is Stage.WAITING and item.why_waiting == "red":
+                if not self.controls.not_green(item.place.binaries):
+                    item.stage = Stage.QUEUED if item.judgement and item.judgement.passed else Stage.NEW
+            elif item.stage is not Stage.WAITING:
+                reason = self.controls.not_green(item.place.binaries)
+                if reason and reason != "pending":
+                    self._wait(item, "red", reason)
+
+    def _wait(self, item: Item, why: str, reason: str) -> None:
+        self.verdicts.waiting(item, why, reason, self.controls.commit)
+        self.room.put(item, reason)
+        self.worked = True
+
+    def _start_controls(self) -> None:
+        for binary in self.controls.due():
+            if self.jobs.free() <= 0:
+                return
+            self.controls.started(binary)
+            self._submit(Control(binary), control_job, binary, self.controls.commit, self.slots)
+        for binary in self.take_in.due():
+            if self.jobs.free() <= 0:
+                return
+            self.take_in.running.add(binary)
+            self._submit(Control(binary, candidate=True), control_job, binary, self.take_in.candidate, self.slots)
+
+    def _start_gates(self) -> None:
+        for binaries, slate in self.desk.slates(self.busy, self.campaign.gate.batch_max):
+            if self.jobs.free() <= 0:
+                return
+            if self.controls.not_green(binaries):
+                continue
+            self.gates += 1
+            gate = f"g{os.getpid()}-{self.gates:05d}"
+            for item in slate:
+                item.stage = Stage.GATING
+            self.busy.update(binaries)
+            commit = self.controls.commit
+            self.ledger.step("gate", gate=gate, binaries=list(binaries), slate=len(slate), base=commit)
+            log.info("GATE gate=%s binaries=%s slate=%d base=%s", gate, "+".join(binaries), len(slate), commit[:12])
+            self._submit(
+                Gating(gate, binaries, slate, commit),
+                gate_job,
+                commit,
+                binaries,
+                self.controls.paths(binaries),
+                [_entry(item) for item in slate],
+                gate,
+                self.slots,
+            )
+
+    def _start_filters(self) -> None:
+        for tu, items in self.desk.filter_batches(self.filtering, self.rejudge):
+            if self.jobs.free() <= 0:
+                return
+            binaries = self.stubs.owners.get(tu, ())
+            if self.controls.not_green(binaries):
+                continue
+            self.rejudge.discard(tu)
+            rejects = [item for item in self.rejects.of(tu) if item.key in self.stubs.open]
+            if not items and not rejects:
+                continue
+            self.filtering.add(tu)
+            for item in items:
+                item.stage = Stage.FILTERING
+            self._submit(
+                Filtering(tu, items, rejects, self.controls.commit),
+                filter_job,
+                self.controls.commit,
+                tu,
+                self.controls.paths(binaries),
+                [_entry(item) for item in items],
+                [_entry(item) for item in rejects],
+                self.slots,
+            )
+
+    def _submit(self, context: Context, job: Any, *args: Any) -> None:
+        self.worked = True
+        self.jobs.submit(job, self.campaign, self.state, *args, done=partial(self._done, context))
+
+    def _done(self, context: Context, future: Future[Any]) -> None:
+        self._results.put((context, future))
+        if self._watch is not None:
+            self._watch.wake()
+
+    def _collect(self) -> None:
+        while not self._results.empty():
+            context, future = self._results.get()
+            self.jobs.finished()
+            self.worked = True
+            error = future.exception()
+            match context:
+                case Control():
+                    self._control(context, future, error)
+                case Filtering():
+                    self.filtering.discard(context.tu)
+                    self.outcomes.filtered(context, None if error else future.result(), error)
+                case Gating():
+                    self.busy.difference_update(context.binaries)
+                    self.outcomes.gated(context, None if error else future.result(), error)
+
+    def _control(self, job: Control, future: Future[Any], error: BaseException | None) -> None:
+        if error is not None:
+            log.error("CONTROL-FAULT binary=%s reason=%r", job.binary, str(error))
+            self.take_in.running.discard(job.binary)
+            self.controls.failed(job.binary)
+            return
+        result = future.result()
+        kind = "candidate" if job.candidate else "control"
+        self.ledger.step(
+            kind, binary=job.binary, commit=result.commit, state=result.state, wall_s=round(result.wall_s, 3)
+        )
+        if job.candidate:
+            self.take_in.take(result)
+            return
+        self.controls.take(result)
+        self._refresh_stubs()
+
+    def _drained(self, once: bool) -> bool:
+        if self.desk.active() or self.settler.claimed or self.jobs.running or self.spool.waiting():
+            return False
+        if self.rejudge or self.take_in.candidate:
+            return False
+        if once:
+            return self.controls.settled()
+        return self.state.stopping() and not is_locked(self.state.locks / "drafter.lock")
+
+    def _rest(self) -> None:
+        if not self.worked and self._watch is not None:
+            self._watch.wait(min(1.0, self.campaign.gate.scan_s))
+
+
+def _entry(item: Item) -> Entry:
+    assert item.place is not None
+    return Entry(item.ref.id, item.ref.function, item.place.tu, item.text)

@@ -1,0 +1,131 @@
+"""The ledger and the verdict journal: written once per fact, read back at start so that no row is written twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from gater.rows import BatchRow, DraftRow, MarkerRow, WaveRow, step
+from shared import durable
+from shared.failpoint import failpoint
+from shared.journal import Journal, read_journal
+from shared.records import AgentRow, Wave, decode, encode
+from shared.state import StateDir, utc_now
+
+
+@dataclass
+class Ledger:
+    """The gater's three journals. `standing` is the last row of every draft, `settled` the markers that have theirs."""
+
+    state: StateDir
+    mode: str
+    standing: dict[str, DraftRow] = field(default_factory=dict)
+    settled: set[str] = field(default_factory=set)
+    finished: set[str] = field(default_factory=set)
+    landed: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        folder = self.state.journal
+        for row in read_journal(folder / "drafts.jsonl"):
+            draft = _fit(DraftRow, row)
+            if draft is not None:
+                self.standing[draft.id] = draft
+        for row in read_journal(folder / "ledger.jsonl"):
+            if row.get("kind") == "marker":
+                self.settled.add(str(row.get("marker")))
+            elif row.get("kind") == "wave":
+                self.finished.add(str(row.get("wave")))
+            elif row.get("kind") == "batch":
+                self.landed.add(str(row.get("commit")))
+        self._drafts = Journal(folder / "drafts.jsonl")
+        self._ledger = Journal(folder / "ledger.jsonl")
+        self._steps = Journal(folder / "gater.jsonl")
+
+    def verdict(self, row: DraftRow) -> None:
+        """A verdict, durable. The same standing twice in a row is written once."""
+        known = self.standing.get(row.id)
+        if known is not None and (known.stage, known.verdict, known.base) == (row.stage, row.verdict, row.base):
+            return
+        self._drafts.append(encode(row), durable=True)
+        self.standing[row.id] = row
+        failpoint("filter.row")
+
+    def marker(self, row: MarkerRow) -> None:
+        """A settled marker's row, once per marker id."""
+        if row.marker not in self.settled:
+            self._ledger.append(encode(row), durable=True)
+            self.settled.add(row.marker)
+            failpoint("settle.ledger")
+
+    def batch(self, row: BatchRow) -> None:
+        """One gate's row."""
+        self._ledger.append(encode(row), durable=True)
+        self.landed.add(row.commit)
+
+    def wave(self, wave: str) -> None:
+        """The row of a finished wave, once, summed from its agents' rows and its drafts' standing verdicts."""
+        if wave in self.finished:
+            return
+        row = self._sum(wave)
+        if row is not None:
+            self._ledger.append(encode(row), durable=True)
+            self.finished.add(wave)
+
+    def step(self, event: str, **fields: Any) -> None:
+        """A line about what the gater is doing; not fsynced."""
+        self._steps.append(step(event, utc_now(), mode=self.mode, **fields))
+
+    def close(self) -> None:
+        """Syncs and closes the journals."""
+        for journal in (self._drafts, self._ledger, self._steps):
+            journal.close()
+
+    def _sum(self, name: str) -> WaveRow | None:
+        folder = self.state.waves / name
+        try:
+            wave = decode(Wave, durable.read_json(folder / "wave.json"))
+        except (OSError, durable.Corrupt, msgspec.ValidationError):
+            return None
+        agents = [row for row in (_fit(AgentRow, r) for r in self._agent_rows(name)) if row is not None]
+        standing = [row for row in self.standing.values() if row.wave == name and not row.revived]
+        costs = [row.cost_usd for row in agents if row.cost_usd is not None]
+        return WaveRow(
+            at=utc_now(),
+            wave=name,
+            lane=wave.lane,
+            band=wave.band,
+            targets=wave.cards * wave.attempts,
+            agents=len(agents),
+            outcomes=dict(Counter(row.outcome for row in agents)),
+            drafts=len(standing),
+            verdicts=dict(Counter(row.verdict for row in standing)),
+            banked=sum(1 for row in standing if row.verdict == "BANKED"),
+            requests=sum(row.requests for row in agents),
+            truncated_turns=sum(row.truncated_turns for row in agents),
+            tokens_in=sum(row.tokens_in for row in agents),
+            tokens_cached=sum(row.tokens_cached for row in agents),
+            tokens_out=sum(row.tokens_out for row in agents),
+            cost_usd=sum(costs) if costs else None,
+            cost_known=len(costs),
+            h429=self._h429(name),
+            wall_s=sum(row.wall_s for row in agents),
+            mode=self.mode,
+        )
+
+    def _agent_rows(self, wave: str) -> list[dict[str, Any]]:
+        files = sorted((self.state.waves / wave).glob("drafts*.jsonl"))
+        return [row for path in files for row in read_journal(path)]
+
+    def _h429(self, wave: str) -> dict[str, int]:
+        rows = (row for path in sorted(self.state.journal.glob("rate-*.jsonl")) for row in read_journal(path))
+        return dict(Counter(str(row["source"]) for row in rows if row.get("wave") == wave and row.get("source")))
+
+
+def _fit(kind: type[Any], row: dict[str, Any]) -> Any:
+    try:
+        return decode(kind, row)
+    except msgspec.ValidationError:
+        return None
