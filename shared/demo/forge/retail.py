@@ -1,0 +1,215 @@
+"""Compiles and links the retail game: the images, and where everything in them lies."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from shared.demo.forge.flags import EMULATION, compile_command
+from shared.demo.forge.settings import Binary, Settings
+from shared.demo.forge.tools import CORES, PREFIX, tool
+from shared.demo.forge.units import Unit
+from shared.errors import ConfigError
+
+EXE_HEADER = 0x800
+SECTOR = 0x800
+ROM_CODE = 0x1000
+NOLOAD = ("sbss", "bss")
+GP_BIAS = 0x7FF0
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function or data object of a linked binary."""
+
+    name: str
+    address: int
+    size: int
+    function: bool
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where one section of one TU lies; `end` is exclusive."""
+
+    section: str
+    segment: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Image:
+    """One retail binary. `code_offset` is where `address` lies in the file; `file_end` excludes bss."""
+
+    binary: Binary
+    data: bytes
+    code_offset: int
+    symbols: dict[str, Symbol]
+    spans: tuple[Span, ...]
+    gp: int | None
+    undefined: frozenset[str]
+
+    def offset(self, address: int) -> int:
+        """File offset of an address."""
+        return address - self.binary.address + self.code_offset
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of the image at an address."""
+        return self.data[self.offset(address) : self.offset(address) + size]
+
+
+def build_retail(
+    settings: Settings, units: dict[str, list[Unit]], stage: Path
+) -> tuple[dict[str, Image], dict[str, int]]:
+    """Compiles every TU in `stage` and links each binary.
+
+    Returns the images and the addresses of externals. Raises InstrumentFault when the compiler refuses,
+    ConfigError for a name that nothing defines.
+    """
+    with ThreadPoolExecutor(CORES) as pool:
+        jobs = [unit for members in units.values() for unit in members]
+        list(pool.map(lambda unit: _compile(settings, unit, stage), jobs))
+    objects = {name: [_object(unit) for unit in members] for name, members in units.items()}
+    undefined = {name: _undefined([stage / o for o in files]) for name, files in objects.items()}
+    externals = dict(settings.externals)
+    images: dict[str, Image] = {}
+    order = sorted(settings.binaries, key=lambda name: name != settings.resident)
+    resident: dict[str, Symbol] = {}
+    for name in order:
+        missing = sorted(undefined[name] - resident.keys() - externals.keys() - {"_gp"})
+        if missing and settings.externals_base is None:
+            raise ConfigError(
+                f"nothing that {name} may use defines {', '.join(missing[:5])}; "
+                "add it to [externals] or set externals_base (docs/forge.md)"
+            )
+        for external in missing:
+            taken = set(externals.values())
+            assert settings.externals_base is not None
+            address = settings.externals_base
+            while address in taken:
+                address += 16
+            externals[external] = address
+        known = {n: resident[n].address if n in resident else externals[n] for n in undefined[name] - {"_gp"}}
+        images[name] = _link(settings, settings.binaries[name], units[name], objects[name], known, stage)
+        if name == settings.resident:
+            resident = images[name].symbols
+    return images, externals
+
+
+def _object(unit: Unit) -> str:
+    return f"objects/{unit.binary}/{unit.segment}.o"
+
+
+def _compile(settings: Settings, unit: Unit, stage: Path) -> None:
+    # A TU of the same name in two binaries is written once for each, under the name the project will use: __FILE__.
+    folder = stage / "retail" / unit.binary
+    source = folder / unit.tu
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(unit.retail_text(), encoding="utf-8")
+    include = folder / "include"
+    if not include.exists():
+        include.symlink_to(stage / "include")
+    output = stage / _object(unit)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    command = compile_command(settings, settings.binaries[unit.binary], unit.file)
+    tool([*command, "-o", str(output), unit.tu], folder, f"compiling {unit.file}")
+
+
+def _symtab(stream: BinaryIO) -> SymbolTableSection:
+    table = ELFFile(stream).get_section_by_name(".symtab")
+    assert isinstance(table, SymbolTableSection)
+    return table
+
+
+def _undefined(objects: list[Path]) -> frozenset[str]:
+    wanted: set[str] = set()
+    defined: set[str] = set()
+    for path in objects:
+        with path.open("rb") as stream:
+            for symbol in _symtab(stream).iter_symbols():
+                if symbol["st_info"]["bind"] != "STB_LOCAL":
+                    (wanted if symbol["st_shndx"] == "SHN_UNDEF" else defined).add(symbol.name)
+    return frozenset(wanted - defined - {""})
+
+
+def _link(
+    settings: Settings, binary: Binary, units: list[Unit], objects: list[str], known: dict[str, int], stage: Path
+) -> Image:
+    script = stage / f"{binary.name}.retail.ld"
+    script.write_text(_script(binary, objects, known), encoding="ascii")
+    elf = stage / f"{binary.name}.retail.elf"
+    raw = stage / f"{binary.name}.retail.bin"
+    what = f"linking {binary.name}"
+    ld = [f"{PREFIX}ld", "-m", EMULATION[settings.platform], "-nostdlib", "--no-check-sections"]
+    tool([*ld, "-T", script.name, "-o", elf.name], stage, what)
+    tool([f"{PREFIX}objcopy", "-O", "binary", "-j", ".image", elf.name, raw.name], stage, what)
+    with elf.open("rb") as stream:
+        table = _symtab(stream)
+        values = {symbol.name: symbol["st_value"] & 0xFFFFFFFF for symbol in table.iter_symbols()}
+        symbols = {
+            symbol.name: Symbol(
+                symbol.name,
+                symbol["st_value"] & 0xFFFFFFFF,
+                symbol["st_size"],
+                symbol["st_info"]["type"] == "STT_FUNC",
+            )
+            for symbol in table.iter_symbols()
+            if symbol["st_info"]["type"] in ("STT_FUNC", "STT_OBJECT") and symbol["st_shndx"] != "SHN_ABS"
+        }
+    spans = tuple(
+        Span(section, unit.segment, values[f"__s_{section}_{i}"], values[f"__e_{section}_{i}"])
+        for section in binary.order
+        for i, unit in enumerate(units)
+        if values[f"__s_{section}_{i}"] != values[f"__e_{section}_{i}"]
+    )
+    entry = next((span.start for span in spans if span.section == "text"), binary.address)
+    data, offset = _wrap(binary, raw.read_bytes(), entry)
+    gp = values.get("_gp") if binary.small_data else None
+    return Image(binary, data, offset, symbols, spans, gp, frozenset(known))
+
+
+def _script(binary: Binary, objects: list[str], known: dict[str, int]) -> str:
+    def sections(names: Sequence[str]) -> str:
+        lines = []
+        for section in names:
+            if section == "sdata":
+                lines.append(f"    _gp = . + {GP_BIAS:#x};")
+            for i, path in enumerate(objects):
+                lines.append(f"    __s_{section}_{i} = .; {path}(.{section}) __e_{section}_{i} = .;")
+        return "\n".join(lines)
+
+    loaded = [s for s in binary.order if s not in NOLOAD]
+    rest = [s for s in binary.order if s in NOLOAD]
+    # One output section: an alignment gap between sections would be folded into the symbol before it by the
+    # disassembler, and vanish when that symbol becomes C.
+    align = 16 if binary.pad_sections else 4
+    # An executable is padded to whole sectors; bss starts after the padding.
+    sector = f"    . = ALIGN({SECTOR:#x});\n" if binary.format == "exe" else ""
+    assigned = "".join(f"{name} = {address:#x};\n" for name, address in sorted(known.items()))
+    return (
+        f"{assigned}SECTIONS\n{{\n"
+        f"  .image {binary.address:#x} : SUBALIGN(4)\n  {{\n{sections(loaded)}\n    . = ALIGN({align});\n{sector}  }}\n"
+        f"  .bss (NOLOAD) : SUBALIGN(4)\n  {{\n{sections(rest)}\n  }}\n"
+        f"  /DISCARD/ : {{ *(*) }}\n}}\n"
+    )
+
+
+def _wrap(binary: Binary, body: bytes, entry: int) -> tuple[bytes, int]:
+    if binary.format == "exe":
+        body += bytes(-len(body) % SECTOR)
+        words = [0, 0, entry, 0, binary.address, len(body), 0, 0, 0, 0, 0x801FFFF0, 0, 0, 0, 0, 0, 0]
+        header = struct.pack("<8s17I", b"PS-X EXE", *words) + b"Forged for decomp-campaign"
+        return header.ljust(EXE_HEADER, b"\0") + body, EXE_HEADER
+    if binary.format == "rom":
+        head = struct.pack(">4I", 0x80371240, 0x0000000F, entry, 0x00001444)
+        head += bytes(16) + b"FORGED GAME".ljust(20) + bytes(7) + b"NFGE\0"
+        return head.ljust(ROM_CODE, b"\0") + body, ROM_CODE
+    return body, 0
