@@ -1,4 +1,4 @@
-"""The shard's inbox: one file a target, there until the target's verdict row is durable. Its state is derived from disk."""
+"""The shard's inbox: one file a target, there until its verdict row is durable. State is derived from disk."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Shard:
             library = Library(campaign.root, [binary.asm for binary in campaign.binaries.values()], knowledge)
             bench = Workbench(files, client, oracle, library, load_prompts(files.state), vitals.advance)
             fleet = Fleet(campaign, bench, Inbox(files), workers)
-            fleet.on_row = lambda: (vitals.advance(), self._wake.set())[0]
+            fleet.on_row = lambda: self._row_written(vitals)
             code = await self._loop(fleet, limiter, vitals, rates)
             unfinished = fleet.unfinished()
             await fleet.abandon()
@@ -153,6 +153,10 @@ class Shard:
     def _look_for_drafter(self) -> None:
         if is_locked(self._files.state.locks / "drafter.lock"):
             self._drafter_seen = time.monotonic()
+
+    def _row_written(self, vitals: Vitals) -> None:
+        vitals.advance()
+        self._wake.set()  # a slot is free: refill it at once
 
     def _term(self) -> None:
         self._terms += 1

@@ -6,11 +6,11 @@ import os
 from typing import Any
 
 import msgspec
-import psutil
 
 from drafter.agents.files import ShardFiles
 from drafter.agents.fleet import Fleet
 from drafter.agents.limiter import Limiter
+from drafter.identity import start_time
 from shared import durable
 from shared.state import utc_now
 
@@ -25,7 +25,7 @@ class Vitals:
             "shard": files.shard,
             "pool": pool,
             "pid": os.getpid(),
-            "created": psutil.Process().create_time(),
+            "start": start_time(os.getpid()),  # clock ticks since boot: with the pid it names this process
             "started": utc_now(),
             "settings": settings,
         }
