@@ -16,7 +16,7 @@ def table(bad: set[str], pairs: set[frozenset[str]], accused: set[str]):  # type
         red = slate & bad or any(pair <= slate for pair in pairs)
         if not red:
             return Build(Outcome.GREEN)
-        return Build(Outcome.RED, {name: "named by evidence" for name in slate & bad & accused}, "hash differs")
+        return Build(Outcome.RED, dict.fromkeys(slate & bad & accused, "named by evidence"), "hash differs")
 
     return build
 
