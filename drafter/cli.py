@@ -1,0 +1,180 @@
+"""The `drafter` command."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import types
+from pathlib import Path
+
+import click
+import msgspec
+import orjson
+import sdnotify
+
+from drafter.agents.keys import find_key
+from drafter.clock import RealClock
+from drafter.daemon import TICK_S, Daemon
+from drafter.ending import end_agents
+from drafter.frontier import FrontierReader
+from drafter.host import ProcessHost
+from drafter.preview import preview
+from shared.cli.entry import run_command
+from shared.config import Campaign, find_config, load_campaign
+from shared.config.origins import origins
+from shared.errors import AlreadyRunning, ConfigError
+from shared.exits import Exit
+from shared.git import Git
+from shared.locks import HeldLock, lock
+from shared.log import setup_logging
+from shared.state import StateDir, open_state
+
+log = logging.getLogger(__name__)
+
+LOCK_WAIT_S = 1.0
+"""Shards look at the drafter lock now and then, which takes it for an instant: one try could fail falsely."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--root", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The decomp project.")
+@click.option("-v", "--verbose", is_flag=True, help="Also log detail.")
+@click.version_option(package_name="decomp-campaign")
+@click.pass_context
+def cli(context: click.Context, root: Path, verbose: bool) -> None:
+    """Draws waves of open stubs and keeps the fleet of agents full.
+
+    Reads campaign.toml at or above the current folder. Exit codes are listed in docs/exit-codes.md.
+    """
+    setup_logging(verbose)
+    context.obj = root
+
+
+@cli.command()
+@click.option(
+    "--waves", type=click.IntRange(min=1), help="End when this many waves of the night are drafted and published."
+)
+@click.pass_context
+def run(context: click.Context, waves: int | None) -> None:
+    """Draw, deal and publish until `.run/stop` appears.
+
+    SIGTERM ends the drafter alone: its agents work on and are taken up again at the next start. A second one ends it at
+    once. `drafter kill-agents` ends the agents.
+    """
+    campaign, state = _open(context.obj)
+    Git(campaign.root).check()
+    with _only_drafter(state):
+        context.exit(_run(campaign, state, waves))
+
+
+@cli.command()
+@click.option("--dry-run", is_flag=True, help="Show the draw and write nothing; works beside a running drafter.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def draw(context: click.Context, dry_run: bool, as_json: bool) -> None:
+    """Draw the next wave; a drafter deals it at its next start."""
+    campaign, state = _open(context.obj)
+    if dry_run:
+        drawn = preview(campaign, state, write=False)
+    else:
+        with _only_drafter(state):
+            drawn = preview(campaign, state, write=True)
+    if as_json:
+        click.echo(orjson.dumps(msgspec.to_builtins(drawn), option=orjson.OPT_INDENT_2))
+        return
+    low, high = drawn.band
+    click.echo(f"{drawn.wave}: lane {drawn.lane}, {low}-{high} instructions, at {drawn.commit[:12]}")
+    click.echo(f"{len(drawn.cards)} cards of {drawn.frontier} open stubs")
+    for reason, count in sorted(drawn.skipped.items()):
+        click.echo(f"  {count:6} {reason}")
+    context.exit(Exit.OK if drawn.balanced else Exit.FAULT)
+
+
+@cli.command(name="kill-agents")
+@click.option("--grace", type=click.FloatRange(min=0), default=10.0, show_default=True, help="Seconds to save and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def kill_agents(context: click.Context, grace: float, as_json: bool) -> None:
+    """End every agent of this campaign, found by the locks they hold, and nothing else.
+
+    What they had on disk is published and dealt again by the next drafter. A running drafter starts new ones: stop it
+    first.
+    """
+    _, state = _open(context.obj)
+    outcome = end_agents(state, RealClock(), grace)
+    left = outcome.unknown + outcome.left
+    if as_json:
+        click.echo(orjson.dumps(msgspec.to_builtins(outcome)))
+    else:
+        click.echo(f"{len(outcome.ended)} shards ended, {len(outcome.killed)} of them killed")
+        for shard in left:
+            click.echo(f"{shard} still runs; see {state.shards / shard / 'shard.log'}", err=True)
+    context.exit(Exit.NEGATIVE if left else Exit.OK)
+
+
+def _open(root: Path) -> tuple[Campaign, StateDir]:
+    campaign = load_campaign(find_config(root))
+    return campaign, open_state(campaign.root)
+
+
+def _run(campaign: Campaign, state: StateDir, waves: int | None) -> Exit:
+    values = {name: {"value": value, "from": origin} for name, (value, origin) in origins(campaign).items()}
+    log.info("SETTINGS digest=%s values=%s", campaign.digest(), orjson.dumps(values).decode())
+    if not any(pool.share > 0 for pool in campaign.pools.values()):
+        raise ConfigError("has no [pool.NAME] with a positive share; the agents need an endpoint", campaign.path)
+    os.environ["TMPDIR"] = str(state.tmp)
+    keys = {name: find_key(name, pool, os.environ) for name, pool in campaign.pools.items() if pool.share > 0}
+    notify = sdnotify.SystemdNotifier()
+    leave = _Leave()
+    clock = RealClock()
+    host = ProcessHost(campaign.root, state, keys)
+    daemon = Daemon(campaign, state, host, FrontierReader(campaign), clock, waves=waves, leave=leave.asked)
+    try:
+        if state.stopping():
+            daemon.load()
+            daemon.flush()
+            click.echo(
+                f"{state.stop} is present, so nothing was started; run `campaign resume` (or remove it)", err=True
+            )
+            return Exit.DRAINED
+        daemon.start()
+        notify.notify("READY=1")
+        while (code := daemon.turn()) is None:
+            notify.notify("WATCHDOG=1")
+            clock.wait(TICK_S)
+        notify.notify("STOPPING=1")
+        return code
+    finally:
+        daemon.close()
+
+
+def _only_drafter(state: StateDir) -> HeldLock:
+    path = state.locks / "drafter.lock"
+    mine = lock(path, LOCK_WAIT_S)
+    if mine is None:
+        raise AlreadyRunning(f"another drafter already runs here ({path} is locked); stop it first or leave it running")
+    return mine
+
+
+class _Leave:
+    """First SIGTERM or SIGINT: the next safe point. Second: at once."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._signal)
+
+    def asked(self) -> bool:
+        return self._asked
+
+    def _signal(self, number: int, _: types.FrameType | None) -> None:
+        if self._asked:
+            sys.exit(128 + number)
+        self._asked = True
+        log.info("DRAFTER-STOP signal=%d", number)
+
+
+def main() -> None:
+    """Entry point."""
+    run_command(cli, "drafter")
