@@ -102,7 +102,12 @@ void crystal_touch(s32 x, s32 y) {
     s32 reach;
     s32 power = g_crystals[y][x];
 
+    if (power == 0) {
+        g_crystals[y][x] = 1;
+        return;
+    }
     g_crystals[y][x] ^= 1;
+    g_cave.steps += power;
     for (dir = 0; dir < 4; dir++) {
         tx = x;
         ty = y;

@@ -180,6 +180,9 @@ void actor_draw_all(s32 shade) {
         if (a->vx < 0) {
             tile += 4;
         }
+        if (a->flags & 2) {
+            draw_tile(x - 8, y + 4, 0x1B, OT_SIZE - 2);
+        }
         draw_tile(x - 8, y - 8, tile, 8 + (y >> 3) / 4);
         if (a->hp > 0 && a->hp < g_kinds[a->kind & 7].hp) {
             draw_line(x - 8, y - 12, x - 8 + a->hp, y - 12);

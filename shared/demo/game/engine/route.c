@@ -4,20 +4,7 @@
 Route ov_routes[4];
 Scene ov_scene;
 
-s32 route_next(Route *r);
 s32 scene_arg(void);
-
-s32 route_next(Route *r) {
-    r->at++;
-    if (r->at >= r->count) {
-        r->at = 0;
-        if (!r->loop) {
-            return FALSE;
-        }
-    }
-    r->wait = 15;
-    return TRUE;
-}
 
 s32 route_step(Actor *a, s32 speed) {
     Route *r;
@@ -47,11 +34,23 @@ s32 route_step(Actor *a, s32 speed) {
     if (len < speed * 2) {
         a->vx = 0;
         a->vy = 0;
-        if (!route_next(r)) {
+        r->at++;
+        r->wait = 15;
+        if (r->at < r->count) {
+            return FALSE;
+        }
+        r->at = 0;
+        if (!r->loop) {
             a->route = 0xFF;
             return TRUE;
         }
+        if (r->loop > 1) {
+            r->loop--;
+        }
         return FALSE;
+    }
+    if (len < speed * 16) {
+        speed = len / 16 + FX_ONE / 8;
     }
     a->vx = fx_mul(fx_div(dx, len), speed);
     a->vy = fx_mul(fx_div(dy, len), speed);

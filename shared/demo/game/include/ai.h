@@ -27,7 +27,6 @@ typedef struct AiState {
 extern AiState g_ai;
 extern const u8 g_ai_code[];
 
-void ai_start(Entity *e, s32 script);
 s32 ai_arg16(const u8 *p);
 s32 ai_step(Entity *e, s32 index);
 void ai_run(Entity *e, s32 index);

@@ -43,12 +43,10 @@ u16 card_sum(const SaveBlock *b);
 s32 card_check(const SaveBlock *b);
 s32 card_save(s32 slot);
 s32 card_load(s32 slot);
-s32 card_erase(s32 slot);
 u32 card_seconds(const SaveBlock *b);
 void card_set_gold(SaveBlock *b, s32 gold);
 s32 card_find_free(void);
 s32 card_summary(s32 slot, char *out);
 const char *card_error_text(s32 code);
-s32 card_copy(s32 from, s32 to);
 
 #endif

@@ -42,8 +42,6 @@ void draw_box(const Rect *r, s32 depth);
 void draw_line(s32 x0, s32 y0, s32 x1, s32 y1);
 s32 draw_clip(Rect *r);
 void draw_fade_to(s32 level);
-s32 draw_count(s32 depth);
-u16 draw_pack_color(u8 r, u8 g, u8 b);
 u16 draw_blend(u16 a, u16 b, s32 t);
 void draw_number(s32 x, s32 y, s32 value);
 

@@ -62,7 +62,6 @@ Entity *ent_spawn(s32 kind, s32 x, s32 y);
 void ent_kill(Entity *e);
 Entity *ent_find_kind(s32 kind);
 Entity *ent_nearest(const Entity *from, s32 team);
-s32 ent_count_team(s32 team);
 void ent_move(Entity *e);
 void ent_hurt(Entity *e, s32 amount);
 void ent_animate(Entity *e);

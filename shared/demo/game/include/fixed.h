@@ -17,7 +17,6 @@ extern const s16 g_sin_quarter[65];
 
 s32 fx_mul(s32 a, s32 b);
 s32 fx_div(s32 a, s32 b);
-s32 fx_lerp(s32 a, s32 b, s32 t);
 s32 fx_clamp(s32 v, s32 lo, s32 hi);
 s32 fx_abs(s32 v);
 s32 fx_sign(s32 v);
@@ -28,6 +27,5 @@ s32 fx_atan2(s32 y, s32 x);
 s32 fx_length2(s32 x, s32 y);
 s32 fx_approach(s32 from, s32 to, s32 step);
 s32 fx_turn_toward(s32 from, s32 to, s32 step);
-s32 fx_ease(s32 t);
 
 #endif

@@ -59,7 +59,6 @@ void game_tick(void);
 void game_loop(void);
 s32 flag_get(s32 index);
 void flag_set(s32 index);
-void flag_clear(s32 index);
 void game_add_gold(s32 amount);
 s32 game_add_exp(s32 amount);
 void game_burn_oil(s32 rate);

@@ -49,7 +49,6 @@ s32 inv_remove(s32 id, s32 count);
 void inv_compact(void);
 void inv_sort(void);
 s32 inv_use(s32 slot);
-s32 inv_worth(void);
 s32 item_price(s32 id, s32 count);
 const char *item_name(s32 id);
 s32 heal_small(s32 extra);

@@ -26,15 +26,11 @@ extern u32 g_arena_pool[ARENA_SIZE / 4];
 
 void *memcpy(void *dst, const void *src, u32 n);
 void *memset(void *dst, s32 value, u32 n);
-void *mem_move(void *dst, const void *src, u32 n);
-s32 mem_compare(const void *a, const void *b, u32 n);
-void mem_swap(void *a, void *b, u32 n);
 void mem_fill32(u32 *dst, u32 value, u32 words);
 void arena_init(void);
 void *arena_alloc(u32 size);
 void arena_free(void *ptr);
 void arena_merge(void);
-u32 arena_left(void);
 s32 arena_check(void);
 
 #endif

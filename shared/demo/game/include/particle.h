@@ -32,7 +32,6 @@ void part_burst(s32 x, s32 y, s32 count, s32 kind);
 void part_ring(s32 x, s32 y, s32 speed);
 void part_update(void);
 void part_draw(void);
-s32 part_live(void);
 void part_set_wind(s32 wind);
 void spark_red(s32 x, s32 y);
 void spark_blue(s32 x, s32 y);

@@ -18,7 +18,6 @@ void rng_seed(u32 seed);
 u32 rng_next(void);
 s32 rng_range(s32 lo, s32 hi);
 s32 rng_percent(s32 chance);
-s32 rng_dice(s32 count, s32 sides);
 void rng_shuffle(u8 *items, s32 count);
 s32 rng_weighted(const u8 *weights, s32 count);
 u32 rng_xorshift(u32 *state);
@@ -26,7 +25,5 @@ u32 rng_xorshift(u32 *state);
 void sort_bubble(s16 *keys, s32 count);
 void sort_insert(s32 *keys, u8 *order, s32 count);
 void sort_shell(u16 *keys, s32 count);
-s32 sort_find(const s16 *keys, s32 count, s16 key);
-s32 sort_is_sorted(const s16 *keys, s32 count);
 
 #endif

@@ -46,12 +46,10 @@ s32 snd_voice_alloc(s32 owner);
 void snd_note_on(s32 owner, s32 note, s32 volume);
 void snd_note_off(s32 owner, s32 note);
 void snd_play(s32 track, const u8 *data);
-void snd_stop(s32 track);
 u32 snd_read_len(Track *t);
 s32 snd_track_step(Track *t, s32 index);
 void snd_tick(void);
 void snd_envelope(Voice *v);
-void snd_fade_out(s32 rate);
 void snd_effect(s32 id);
 
 #endif

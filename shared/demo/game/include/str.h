@@ -15,15 +15,11 @@ s32 str_length(const char *s);
 char *str_copy(char *dst, const char *src);
 char *str_copy_n(char *dst, const char *src, s32 n);
 s32 str_compare(const char *a, const char *b);
-char *str_append(char *dst, const char *src);
-char *str_find(const char *s, char c);
-void str_upper(char *s);
 void str_reverse(char *s, s32 n);
 s32 str_to_int(const char *s);
 s32 str_from_int(char *dst, s32 value);
 s32 str_from_hex(char *dst, u32 value, s32 digits);
 s32 str_format(char *dst, const char *fmt, const s32 *args);
-s32 str_words(const char *s);
 s32 char_is(s32 c, s32 mask);
 u32 str_hash(const char *s);
 

@@ -16,6 +16,8 @@
 #define TC_PAGE 0x87
 #define TC_ITEM 0x88
 #define TC_SOUND 0x8B
+#define TC_CHOICE 0x8C
+#define TC_JUMP 0x8E
 
 typedef struct TextBox {
     const u8 *script;
@@ -46,7 +48,6 @@ void text_scroll(void);
 s32 text_step(void);
 void text_update(void);
 void text_draw(s32 x, s32 y);
-s32 text_width(const u8 *s);
 void text_set_var(s32 index, s32 value);
 void text_ok(void);
 void text_failed(void);

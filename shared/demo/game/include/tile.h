@@ -36,7 +36,6 @@ void map_scroll_to(s32 px, s32 py);
 void map_draw(void);
 void map_light(s32 cx, s32 cy, s32 radius);
 void map_darken(void);
-s32 map_count(u8 tile);
 s32 map_line_clear(s32 x0, s32 y0, s32 x1, s32 y1);
 void map_load(const u8 *packed);
 

@@ -11,12 +11,6 @@ const u8 g_ai_code[] = {
     AI_WAIT, 80, AI_LOOP, AI_END,
 };
 
-void ai_start(Entity *e, s32 script) {
-    e->script = script;
-    e->script_wait = 0;
-    e->state = 1;
-}
-
 s32 ai_arg16(const u8 *p) {
     return (s16)((p[0] << 8) | p[1]);
 }

@@ -107,6 +107,12 @@ void mode_field(void) {
         }
         map_scroll_to(FX_INT(player->pos.x), FX_INT(player->pos.y));
     }
+    if (pad_held(0, PAD_SQUARE) && g_game.oil > 0) {
+        game_burn_oil(1);
+        if (player != NULL) {
+            map_light(FX_INT(player->pos.x) >> 4, FX_INT(player->pos.y) >> 4, 6);
+        }
+    }
     ai_run_all();
     ent_update_all();
     hit_resolve();
@@ -204,10 +210,6 @@ s32 flag_get(s32 index) {
 
 void flag_set(s32 index) {
     g_game.flags[index >> 3] |= 1 << (index & 7);
-}
-
-void flag_clear(s32 index) {
-    g_game.flags[index >> 3] &= ~(1 << (index & 7));
 }
 
 void game_add_gold(s32 amount) {

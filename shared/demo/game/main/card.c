@@ -84,15 +84,6 @@ s32 card_load(s32 slot) {
     return CARD_OK;
 }
 
-s32 card_erase(s32 slot) {
-    if (slot < 0 || slot >= CARD_SLOTS) {
-        return FALSE;
-    }
-    memset(g_card.blocks[slot], 0xFF, CARD_BLOCK);
-    g_card.writes++;
-    return TRUE;
-}
-
 u32 card_seconds(const SaveBlock *b) {
     return b->seconds;
 }
@@ -145,16 +136,4 @@ const char *card_error_text(s32 code) {
             return "card is full";
     }
     return "card error";
-}
-
-s32 card_copy(s32 from, s32 to) {
-    s32 code = card_check((const SaveBlock *)g_card.blocks[from]);
-
-    if (code != CARD_OK) {
-        g_card.last_error = code;
-        return code;
-    }
-    memcpy(g_card.blocks[to], g_card.blocks[from], CARD_BLOCK);
-    g_card.writes++;
-    return CARD_OK;
 }

@@ -108,6 +108,9 @@ s32 hit_segment(s32 x0, s32 y0, s32 x1, s32 y1, const Rect *r) {
         if (hit_point(r, x0, y0) || hit_point(r, x1, y1)) {
             return TRUE;
         }
+        if (x0 == x1 && y0 == y1) {
+            break;
+        }
         mx = (x0 + x1) >> 1;
         my = (y0 + y1) >> 1;
         if (hit_point(r, mx, my)) {

@@ -155,21 +155,6 @@ void draw_fade_to(s32 level) {
     g_draw.fade = fade;
 }
 
-s32 draw_count(s32 depth) {
-    u32 at = g_draw.ot[depth];
-    s32 n = 0;
-
-    while (at != OT_END && n < PRIM_MAX) {
-        at = ((const Prim *)(at | 0x80000000))->tag & 0x00FFFFFF;
-        n++;
-    }
-    return n;
-}
-
-u16 draw_pack_color(u8 r, u8 g, u8 b) {
-    return (r >> 3) | ((g >> 3) << 5) | ((b >> 3) << 10);
-}
-
 u16 draw_blend(u16 a, u16 b, s32 t) {
     s32 r = (a & 31) + ((((b & 31) - (a & 31)) * t) >> 8);
     s32 g = ((a >> 5) & 31) + (((((b >> 5) & 31) - ((a >> 5) & 31)) * t) >> 8);

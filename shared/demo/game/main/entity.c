@@ -128,18 +128,6 @@ Entity *ent_nearest(const Entity *from, s32 team) {
     return best;
 }
 
-s32 ent_count_team(s32 team) {
-    s32 n = 0;
-    s32 i;
-
-    for (i = 0; i < ENT_MAX; i++) {
-        if (g_ents[i].flags & ENT_ALIVE) {
-            n += g_ents[i].team == team;
-        }
-    }
-    return n;
-}
-
 void ent_move(Entity *e) {
     Rect box;
     s32 nx = e->pos.x + e->vel.x;
@@ -167,6 +155,10 @@ void ent_move(Entity *e) {
         e->pos.y = ny;
     } else {
         e->vel.y = -e->vel.y / 2;
+    }
+    if (map_flags_at(FX_INT(e->pos.x), FX_INT(e->pos.y)) & TILE_WATER) {
+        e->vel.x = e->vel.x * 3 / 4;
+        e->vel.y = e->vel.y * 3 / 4;
     }
     e->pos.z += e->vel.z;
     if (e->pos.z > 0) {

@@ -23,10 +23,6 @@ s32 fx_div(s32 a, s32 b) {
     return (whole << FX_SHIFT) + (rest << FX_SHIFT) / b;
 }
 
-s32 fx_lerp(s32 a, s32 b, s32 t) {
-    return a + fx_mul(b - a, t);
-}
-
 s32 fx_clamp(s32 v, s32 lo, s32 hi) {
     if (v < lo) {
         return lo;
@@ -145,17 +141,4 @@ s32 fx_turn_toward(s32 from, s32 to, s32 step) {
         delta = -step;
     }
     return (from + delta) & (ANGLE_FULL - 1);
-}
-
-s32 fx_ease(s32 t) {
-    s32 sq;
-
-    if (t <= 0) {
-        return 0;
-    }
-    if (t >= FX_ONE) {
-        return FX_ONE;
-    }
-    sq = fx_mul(t, t);
-    return 3 * sq - 2 * fx_mul(sq, t);
 }

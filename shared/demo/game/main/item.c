@@ -175,16 +175,6 @@ s32 inv_use(s32 slot) {
     return inv_remove(id, 1);
 }
 
-s32 inv_worth(void) {
-    s32 total = g_game.gold;
-    s32 i;
-
-    for (i = 0; i < g_inv.used; i++) {
-        total += item_price(g_inv.slots[i].id, g_inv.slots[i].count) / 2;
-    }
-    return total;
-}
-
 s32 item_price(s32 id, s32 count) {
     s32 price = g_items[id].price * count;
 

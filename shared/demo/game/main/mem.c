@@ -23,51 +23,6 @@ void *memset(void *dst, s32 value, u32 n) {
     return dst;
 }
 
-void *mem_move(void *dst, const void *src, u32 n) {
-    u8 *d = dst;
-    const u8 *s = src;
-
-    if (d < s) {
-        while (n != 0) {
-            *d++ = *s++;
-            n--;
-        }
-    } else if (d > s) {
-        d += n;
-        s += n;
-        while (n != 0) {
-            *--d = *--s;
-            n--;
-        }
-    }
-    return dst;
-}
-
-s32 mem_compare(const void *a, const void *b, u32 n) {
-    const u8 *pa = a;
-    const u8 *pb = b;
-
-    for (; n != 0; n--, pa++, pb++) {
-        if (*pa != *pb) {
-            return *pa - *pb;
-        }
-    }
-    return 0;
-}
-
-void mem_swap(void *a, void *b, u32 n) {
-    u8 *pa = a;
-    u8 *pb = b;
-    u8 keep;
-
-    while (n > 0) {
-        keep = *pa;
-        *pa++ = *pb;
-        *pb++ = keep;
-        n--;
-    }
-}
-
 void mem_fill32(u32 *dst, u32 value, u32 words) {
     while (words >= 4) {
         dst[0] = value;
@@ -157,18 +112,6 @@ void arena_merge(void) {
             b = next;
         }
     }
-}
-
-u32 arena_left(void) {
-    const ArenaBlock *b;
-    u32 left = 0;
-
-    for (b = g_arena.first; b != NULL; b = b->next) {
-        if (!b->used) {
-            left += b->size;
-        }
-    }
-    return left;
 }
 
 s32 arena_check(void) {

@@ -128,34 +128,6 @@ s32 lz_unpack(u8 *dst, const u8 *src, s32 limit) {
     return out;
 }
 
-void delta_encode(u8 *data, s32 n) {
-    s32 i;
-    u8 last = 0;
-    u8 now;
-
-    for (i = 0; i < n; i++) {
-        now = data[i];
-        data[i] = now - last;
-        last = now;
-    }
-}
-
-void delta_decode(u8 *data, s32 n) {
-    s32 i;
-
-    for (i = 1; i < n; i++) {
-        data[i] += data[i - 1];
-    }
-}
-
-u32 read_be32(const u8 *p) {
-    return ((u32)p[0] << 24) | (p[1] << 16) | (p[2] << 8) | p[3];
-}
-
-u32 read_le32(const u8 *p) {
-    return p[0] | (p[1] << 8) | (p[2] << 16) | ((u32)p[3] << 24);
-}
-
 void write_le32(u8 *p, u32 v) {
     p[0] = v;
     p[1] = v >> 8;
@@ -191,18 +163,6 @@ u16 checksum16(const u8 *data, s32 n) {
     return ~sum;
 }
 
-u32 adler32(const u8 *data, s32 n) {
-    u32 a = 1;
-    u32 b = 0;
-    s32 i;
-
-    for (i = 0; i < n; i++) {
-        a = (a + data[i]) % 65521;
-        b = (b + a) % 65521;
-    }
-    return (b << 16) | a;
-}
-
 u16 crc16(const u8 *data, s32 n) {
     u16 crc = 0xFFFF;
     s32 bit;
@@ -218,24 +178,4 @@ u16 crc16(const u8 *data, s32 n) {
         }
     }
     return crc;
-}
-
-u32 crc32_step(u32 crc, u8 byte) {
-    s32 bit;
-
-    crc ^= byte;
-    for (bit = 0; bit < 8; bit++) {
-        crc = (crc >> 1) ^ (0xEDB88320 & -(crc & 1));
-    }
-    return crc;
-}
-
-u32 crc32(const u8 *data, s32 n) {
-    u32 crc = 0xFFFFFFFF;
-
-    while (n > 0) {
-        crc = crc32_step(crc, *data++);
-        n--;
-    }
-    return ~crc;
 }

@@ -57,6 +57,12 @@ void pad_read(Pad *p, const PadRaw *raw) {
             now |= PAD_DOWN;
         }
     }
+    if ((now & (PAD_LEFT | PAD_RIGHT)) == (PAD_LEFT | PAD_RIGHT)) {
+        now &= ~(PAD_LEFT | PAD_RIGHT);
+    }
+    if ((now & (PAD_UP | PAD_DOWN)) == (PAD_UP | PAD_DOWN)) {
+        now &= ~(PAD_UP | PAD_DOWN);
+    }
     p->pressed = now & ~p->held;
     p->released = p->held & ~now;
     p->repeat = p->pressed;

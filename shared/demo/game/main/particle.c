@@ -122,10 +122,6 @@ void part_draw(void) {
     }
 }
 
-s32 part_live(void) {
-    return g_parts.live;
-}
-
 void part_set_wind(s32 wind) {
     g_parts.wind = wind;
 }

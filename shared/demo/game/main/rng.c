@@ -31,16 +31,6 @@ s32 rng_percent(s32 chance) {
     return (s32)(rng_next() % 100) < chance;
 }
 
-s32 rng_dice(s32 count, s32 sides) {
-    s32 total = 0;
-
-    while (count > 0) {
-        total += rng_range(1, sides);
-        count--;
-    }
-    return total;
-}
-
 void rng_shuffle(u8 *items, s32 count) {
     s32 i;
     s32 j;
@@ -137,34 +127,4 @@ void sort_shell(u16 *keys, s32 count) {
             keys[j] = key;
         }
     }
-}
-
-s32 sort_find(const s16 *keys, s32 count, s16 key) {
-    s32 lo = 0;
-    s32 hi = count - 1;
-    s32 mid;
-
-    while (lo <= hi) {
-        mid = (lo + hi) >> 1;
-        if (keys[mid] == key) {
-            return mid;
-        }
-        if (keys[mid] < key) {
-            lo = mid + 1;
-        } else {
-            hi = mid - 1;
-        }
-    }
-    return -1;
-}
-
-s32 sort_is_sorted(const s16 *keys, s32 count) {
-    s32 i;
-
-    for (i = 1; i < count; i++) {
-        if (keys[i - 1] > keys[i]) {
-            return FALSE;
-        }
-    }
-    return TRUE;
 }

@@ -90,17 +90,6 @@ void snd_play(s32 track, const u8 *data) {
     t->active = 1;
 }
 
-void snd_stop(s32 track) {
-    s32 i;
-
-    g_sound.tracks[track].active = 0;
-    for (i = 0; i < VOICE_MAX; i++) {
-        if (g_sound.voices[i].owner == track) {
-            g_sound.voices[i].state = 0;
-        }
-    }
-}
-
 u32 snd_read_len(Track *t) {
     u32 value = 0;
     u8 byte;
@@ -132,6 +121,10 @@ s32 snd_track_step(Track *t, s32 index) {
             } else if ((op & 15) == 9) {
                 g_sound.tempo = arg + 20;
             }
+            break;
+        case 0xA:
+            arg = t->data[t->pos++];
+            g_sound.voices[arg & (VOICE_MAX - 1)].pitch += (s8)t->data[t->pos++] * 4;
             break;
         case 0xC:
             t->program = t->data[t->pos++];
@@ -210,10 +203,6 @@ void snd_envelope(Voice *v) {
     if (v->state != 0 && v->age < 255) {
         v->age++;
     }
-}
-
-void snd_fade_out(s32 rate) {
-    g_sound.fade = rate;
 }
 
 void snd_effect(s32 id) {

@@ -46,33 +46,11 @@ s32 str_compare(const char *a, const char *b) {
     return (u8)*a - (u8)*b;
 }
 
-char *str_append(char *dst, const char *src) {
-    str_copy(dst + str_length(dst), src);
-    return dst;
-}
-
-char *str_find(const char *s, char c) {
-    for (; *s != '\0'; s++) {
-        if (*s == c) {
-            return (char *)s;
-        }
-    }
-    return NULL;
-}
-
 s32 char_is(s32 c, s32 mask) {
     if (c < 0 || c > 127) {
         return 0;
     }
     return (g_char_class[c] & mask) != 0;
-}
-
-void str_upper(char *s) {
-    for (; *s != '\0'; s++) {
-        if (char_is(*s, CHAR_LOWER)) {
-            *s -= 'a' - 'A';
-        }
-    }
 }
 
 void str_reverse(char *s, s32 n) {
@@ -180,21 +158,6 @@ s32 str_format(char *dst, const char *fmt, const s32 *args) {
     }
     *d = '\0';
     return d - dst;
-}
-
-s32 str_words(const char *s) {
-    s32 words = 0;
-    s32 inside = 0;
-
-    for (; *s != '\0'; s++) {
-        if (char_is(*s, CHAR_SPACE | CHAR_PUNCT)) {
-            inside = 0;
-        } else if (!inside) {
-            inside = 1;
-            words++;
-        }
-    }
-    return words;
 }
 
 u32 str_hash(const char *s) {

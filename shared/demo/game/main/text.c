@@ -102,6 +102,17 @@ s32 text_step(void) {
         case TC_ITEM:
             put_str(item_name(g_text.script[g_text.cursor++]));
             return 1;
+        case TC_CHOICE:
+            put_str(g_text_prompts[g_text.script[g_text.cursor++] & 3]);
+            g_text.wait = 8;
+            return 0;
+        case TC_JUMP:
+            if (flag_get(g_text.script[g_text.cursor])) {
+                g_text.cursor += g_text.script[g_text.cursor + 1];
+            } else {
+                g_text.cursor += 2;
+            }
+            return 1;
         case TC_SOUND:
             snd_effect(g_text.script[g_text.cursor++]);
             return 1;
@@ -150,25 +161,6 @@ void text_draw(s32 x, s32 y) {
     if (g_text.paused && (g_game.frame & 16)) {
         draw_tile(x + TEXT_COLS * 8, y + TEXT_ROWS * 12, 0x1F, 2);
     }
-}
-
-s32 text_width(const u8 *s) {
-    s32 best = 0;
-    s32 width = 0;
-
-    for (; *s != TC_END; s++) {
-        if (*s == TC_LINE) {
-            if (width > best) {
-                best = width;
-            }
-            width = 0;
-        } else if (*s & 0x80) {
-            s++;
-        } else {
-            width++;
-        }
-    }
-    return width > best ? width : best;
 }
 
 void text_set_var(s32 index, s32 value) {

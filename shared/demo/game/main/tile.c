@@ -73,6 +73,9 @@ s32 map_flood(s32 x, s32 y, u8 tile) {
     s32 changed = 0;
     s32 from = map_get(x, y);
 
+    if (x < 0 || y < 0 || x >= g_map.width || y >= g_map.height) {
+        return -1;
+    }
     if (from == tile) {
         return 0;
     }
@@ -174,21 +177,6 @@ void map_darken(void) {
             p[i]--;
         }
     }
-}
-
-s32 map_count(u8 tile) {
-    s32 n = 0;
-    s32 x;
-    s32 y;
-
-    for (y = 0; y < g_map.height; y++) {
-        for (x = 0; x < g_map.width; x++) {
-            if (g_map.cells[y][x] == tile) {
-                n++;
-            }
-        }
-    }
-    return n;
 }
 
 s32 map_line_clear(s32 x0, s32 y0, s32 x1, s32 y1) {

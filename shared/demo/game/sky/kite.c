@@ -61,9 +61,7 @@ void kite_step(s32 stick_x, s32 stick_y) {
     wind.z = fx_sin(g_sky.wind_angle) / 8 + FX_HALF;
     speed = fx_length2(wind.x - k->vel.x, wind.z - k->vel.z) + FX_HALF;
     k->lift = kite_lift(speed, k->pitch) >> 2;
-    if (k->torn != 0) {
-        k->lift -= k->torn * 16;
-    }
+    k->lift -= k->torn * 16;
     if (k->lift < 20) {
         if (k->stall < 60) {
             k->stall++;
@@ -154,5 +152,9 @@ void kite_draw(void) {
     }
     if (depth[2] >= 0) {
         draw_line(points[2].x, points[2].y, 160, 239);
+    }
+    for (i = 0; i < 3 && depth[5] >= 0; i++) {
+        spot.z = fx_sin(g_sky.ticks * 90 + i * 700) >> 10;
+        draw_tile(points[5].x + spot.z - 4, points[5].y + i * 7, 0x2A + i, 10);
     }
 }

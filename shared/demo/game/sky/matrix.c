@@ -70,30 +70,6 @@ void mtx_apply(const Matrix *m, const SVec3 *in, Vec3 *out) {
     out->z = ((m->m[2][0] * in->x + m->m[2][1] * in->y + m->m[2][2] * in->z) >> FX_SHIFT) + m->t[2];
 }
 
-void mtx_transpose(Matrix *m) {
-    s16 keep;
-
-    keep = m->m[0][1];
-    m->m[0][1] = m->m[1][0];
-    m->m[1][0] = keep;
-    keep = m->m[0][2];
-    m->m[0][2] = m->m[2][0];
-    m->m[2][0] = keep;
-    keep = m->m[1][2];
-    m->m[1][2] = m->m[2][1];
-    m->m[2][1] = keep;
-}
-
-void mtx_scale(Matrix *m, s32 sx, s32 sy, s32 sz) {
-    s32 i;
-
-    for (i = 0; i < 3; i++) {
-        m->m[i][0] = fx_mul(m->m[i][0], sx);
-        m->m[i][1] = fx_mul(m->m[i][1], sy);
-        m->m[i][2] = fx_mul(m->m[i][2], sz);
-    }
-}
-
 void mtx_translate(Matrix *m, s32 x, s32 y, s32 z) {
     m->t[0] += x;
     m->t[1] += y;
@@ -110,16 +86,6 @@ s32 mtx_project(const Matrix *m, const SVec3 *in, Point *out) {
     out->x = g_camera.center_x + (v.x * g_camera.focal) / v.z;
     out->y = g_camera.center_y - (v.y * g_camera.focal) / v.z;
     return v.z >> 4;
-}
-
-s32 vec_dot(const Vec3 *a, const Vec3 *b) {
-    return fx_mul(a->x, b->x) + fx_mul(a->y, b->y) + fx_mul(a->z, b->z);
-}
-
-void vec_cross(Vec3 *out, const Vec3 *a, const Vec3 *b) {
-    out->x = fx_mul(a->y, b->z) - fx_mul(a->z, b->y);
-    out->y = fx_mul(a->z, b->x) - fx_mul(a->x, b->z);
-    out->z = fx_mul(a->x, b->y) - fx_mul(a->y, b->x);
 }
 
 void vec_add(Vec3 *out, const Vec3 *a, const Vec3 *b) {

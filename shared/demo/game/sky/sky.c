@@ -68,6 +68,10 @@ void rings_draw(void) {
         if (ring->pad == 0) {
             continue;
         }
+        if (ring->z < FX_INT(g_sky.kite.pos.z) - 40) {
+            draw_color(90, 90, 90);
+            draw_number(ring->x + 160, ring->y, i);
+        }
         last.x = -1;
         last.y = -1;
         draw_color(220, 200 - i * 12, 60 + i * 15);
@@ -78,6 +82,10 @@ void rings_draw(void) {
             depth = mtx_project(&g_camera.view, &spoke, &p);
             if (depth < 0) {
                 break;
+            }
+            if (p.x < 0 || p.x > 319) {
+                last.x = -1;
+                continue;
             }
             if (last.x >= 0) {
                 draw_line(last.x, last.y, p.x, p.y);
@@ -170,6 +178,10 @@ s32 sky_event(s32 id, s32 arg) {
             rings_place(arg);
             k->rings = 0;
             return RING_MAX;
+        case 4:
+            k->yaw += arg;
+            k->roll = 0;
+            return k->yaw;
         case 5:
             game_add_gold(g_sky.score / 10);
             g_sky.score = 0;
