@@ -9,7 +9,7 @@ from shared.oracle.hygiene.structure import Refuse
 from shared.oracle.hygiene.violation import Rule
 
 STUB_NAME = re.compile(rb"(?i)(?:include|global)_*(?:asm|rodata)|incbin")
-STUB_CALL = re.compile(rb"(?i)(?:include|global)_*(?:asm|rodata)\w*\s*\(|\.?incbin\s*[(\"]")
+STUB_CALL = re.compile(rb"(?i)(?:include|global)_*(?:asm|rodata)\w{0,40}\s{0,8}\(|\.?incbin\s{0,8}[(\"]")
 """Stub macros by name, in any case. The call form is refused even in comments: tools that count open functions or read
 `#pragma GLOBAL_ASM` go by lines, not by syntax."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -156,6 +157,7 @@ def _check_words(
 ) -> None:
     """Judge every word by itself: stub macros, assembly, attributes, macros that differ from build to build."""
     bodies = [(item.body, item.end) for item in items if item.body is not None]
+    ends = [end for _, end in bodies]
     for index, token in enumerate(tokens):
         text = token.text
         if token.kind is Kind.PUNCT:
@@ -164,7 +166,8 @@ def _check_words(
         elif token.kind is not Kind.WORD:
             continue
         elif text in ASM_WORDS:
-            check_asm(tokens, partner, index, any(body < index < end for body, end in bodies), refuse)
+            at = bisect_right(ends, index)
+            check_asm(tokens, partner, index, at < len(bodies) and bodies[at][0] < index, refuse)
         elif text in ATTRIBUTE_WORDS:
             _check_attribute(tokens, partner, index, refuse)
         elif STUB_NAME.search(text):

@@ -122,7 +122,7 @@ def lex(text: bytes) -> Lexed:
         refuse(Rule.ENCODING, control.start(), f"control byte 0x{control.group()[0]:02X}")
         return lexed
     if not joined.endswith(b"\n"):
-        refuse(Rule.PARSE, len(joined), "the last line runs on into what follows the draft")
+        refuse(Rule.PARSE, len(joined) - 1, "the last line runs on into what follows the draft")
         return lexed
     if trigraph := _first_trigraph(joined):
         refuse(Rule.TRIGRAPH, trigraph.start(), f"trigraph `{trigraph.group().decode()}`")

@@ -40,12 +40,15 @@ class Item:
     """One thing at file scope: tokens [first, end). `body` is the index of its brace if it is a function.
 
     `flat` holds the indices of its own tokens; a bracketed group is its opening bracket, attributes are left out.
+    `old_style` = parameters declared between the bracket and the brace, None before its first `;`.
     """
 
     first: int
     end: int = 0
     body: int | None = None
     flat: list[int] = field(default_factory=list)
+    initialised: bool = False
+    old_style: bool | None = None
 
 
 def match_brackets(tokens: list[Token], refuse: Refuse) -> list[int] | None:
@@ -80,10 +83,15 @@ def split_items(tokens: list[Token], partner: list[int], refuse: Refuse) -> list
     index = 0
     while index < len(tokens):
         text = tokens[index].text
-        if text == b"{" and _is_body(tokens, item.flat):
+        if text == b"{" and _opens_body(tokens, item):
             item.body, item.end = index, partner[index] + 1
-        elif text == b";" and not _awaits_old_style_body(tokens, partner, item.flat):
-            item.end = index + 1
+        elif text == b";":
+            if item.old_style is None:
+                item.old_style = _is_old_style(tokens, partner, item.flat)
+            if not item.old_style:
+                item.end = index + 1
+        elif text == b"=":
+            item.initialised = True
         if item.end:
             items.append(item)
             index = item.end
@@ -98,13 +106,12 @@ def split_items(tokens: list[Token], partner: list[int], refuse: Refuse) -> list
     return items
 
 
-def _is_body(tokens: list[Token], flat: list[int]) -> bool:
+def _opens_body(tokens: list[Token], item: Item) -> bool:
     """True for the brace of a function (or a stray block); false for an initialiser and a struct, union or enum."""
-    words = [tokens[i].text for i in flat]
-    return not (b"=" in words or _AGGREGATES.intersection(words[-2:]))
+    return not (item.initialised or any(tokens[index].text in _AGGREGATES for index in item.flat[-2:]))
 
 
-def _awaits_old_style_body(tokens: list[Token], partner: list[int], flat: list[int]) -> bool:
+def _is_old_style(tokens: list[Token], partner: list[int], flat: list[int]) -> bool:
     """True at the `;` of a parameter declaration, as in `int f(a) int a; {`."""
     for place, index in enumerate(flat):
         if tokens[index].text != b"(":
@@ -128,11 +135,10 @@ def _names(token: Token) -> bool:
 def defined_name(tokens: list[Token], partner: list[int], item: Item) -> Token | None:
     """The name a function item defines; None if it has none (a stray block)."""
     flat = item.flat
-    old_style = any(tokens[i].text == b";" for i in flat)
     groups = [place for place, index in enumerate(flat) if tokens[index].text == b"("]
     if not groups:
         return None
-    place = groups[0] if old_style else groups[-1]
+    place = groups[0] if item.old_style else groups[-1]
     if place and tokens[flat[place - 1]].text == b"(":
         place -= 1  # `int (*f(int a))(int) {` and `void (f)(void) {`: the name is inside the group before
     elif place and _names(tokens[flat[place - 1]]):
@@ -148,10 +154,8 @@ def check_declaration(tokens: list[Token], item: Item, refuse: Refuse) -> None:
         return
     if own[0].kind is not Kind.WORD:
         refuse(Rule.ITEM, own[0], f"`{_show(own[0])}` begins no declaration")
-    elif len(own) > 1 and own[1].text == b"(" and own[0].text not in _TYPE_WORDS:
-        inner = tokens[item.flat[1] + 1]
-        if not (len(own) > 2 and inner.text == b"*"):  # not `Type (*pointer)(...)`
-            refuse(Rule.ITEM, own[0], f"`{_show(own[0])}(...)` at file scope is not a declaration with a type")
+    elif own[0].text not in _TYPE_WORDS and _lacks_type(tokens, item):
+        refuse(Rule.ITEM, own[0], f"`{_show(own[0])}` at file scope does not begin a declaration with a type")
     else:
         for token in own:
             if token.text == b"=":
@@ -159,6 +163,16 @@ def check_declaration(tokens: list[Token], item: Item, refuse: Refuse) -> None:
             if token.kind is not Kind.WORD and token.text not in (b"*", b",", b"(", b"[", b"{"):
                 refuse(Rule.ITEM, token, f"`{_show(token)}` has no place in a declaration")
                 break
+
+
+def _lacks_type(tokens: list[Token], item: Item) -> bool:
+    """True for `name;`, `name = 1;`, `name(...);`; false for `Type name`, `Type *name` and `Type (*name)(...)`."""
+    if len(item.flat) == 1:
+        return True
+    second = item.flat[1]
+    if tokens[second].text == b"(":
+        return len(item.flat) == 2 or tokens[second + 1].text != b"*"
+    return tokens[second].kind is not Kind.WORD and tokens[second].text != b"*"
 
 
 def nested_functions(tokens: list[Token], partner: list[int], item: Item) -> list[Token]:
