@@ -39,7 +39,9 @@ class Truth:
 
 
 def load_truth(folder: Path) -> Truth:
-    """Reads `folder`/truth.json and its bodies. Raises ConfigError."""
+    """Reads truth.json in `folder` (or beside it, when `folder` is the one of the bodies). Raises ConfigError."""
+    if not (folder / "truth.json").is_file() and (folder.parent / "truth.json").is_file():
+        folder = folder.parent
     path = folder / "truth.json"
     try:
         document = msgspec.json.decode(path.read_bytes(), type=_Document)
