@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -85,6 +86,7 @@ class Gater:
         self._results: queue.SimpleQueue[tuple[Context, Future[Any]]] = queue.SimpleQueue()
         self._watch: Watch | None = None
         self._rejects_loaded = False
+        self._batched = time.monotonic()
 
     def start(self) -> None:
         """Everything before READY: the landing branch, claimed markers and waiting drafts of an earlier life."""
@@ -175,7 +177,7 @@ class Gater:
                 continue
             if known is not None and known.base is None:
                 if item.stage is not Stage.WAITING:
-                    self._wait(item, "red", known.reason)
+                    self.wait(item, "red", known.reason)
                 continue
             if item.place is None:
                 self.intake.place(item)
@@ -188,9 +190,10 @@ class Gater:
             elif item.stage is not Stage.WAITING:
                 reason = self.controls.not_green(item.place.binaries)
                 if reason and reason != "pending":
-                    self._wait(item, "red", reason)
+                    self.wait(item, "red", reason)
 
-    def _wait(self, item: Item, why: str, reason: str) -> None:
+    def wait(self, item: Item, why: str, reason: str) -> None:
+        """Puts a draft into the waiting room, durably; its marker may settle."""
         self.verdicts.waiting(item, why, reason, self.controls.commit)
         self.room.put(item, reason)
         self.worked = True
@@ -207,8 +210,20 @@ class Gater:
             self.take_in.running.add(binary)
             self._submit(Control(binary, candidate=True), control_job, binary, self.take_in.candidate, self.slots)
 
+    def is_batch(self, binaries: tuple[str, ...]) -> bool:
+        """Whether one of them is on the batch lane."""
+        return any(self.campaign.binaries[name].lane == "batch" for name in binaries)
+
+    def _batch_due(self) -> bool:
+        """Batch binaries are gated at their cadence, or when nothing else is in hand."""
+        if not self.desk.active() and not self.spool.waiting():
+            return True
+        return time.monotonic() - self._batched > self.campaign.gate.batch_every_s
+
     def _start_gates(self) -> None:
-        for binaries, slate in self.desk.slates(self.busy, self.campaign.gate.batch_max):
+        due = self._batch_due()
+        queued = self.desk.queue(batch=due)
+        for binaries, slate in self.desk.slates(queued, self.busy, self.campaign.gate.batch_max):
             if self.jobs.free() <= 0:
                 return
             if self.controls.not_green(binaries):
@@ -218,6 +233,9 @@ class Gater:
             for item in slate:
                 item.stage = Stage.GATING
             self.busy.update(binaries)
+            batch = self.is_batch(binaries)
+            if batch:
+                self._batched = time.monotonic()
             commit = self.controls.commit
             self.ledger.step("gate", gate=gate, binaries=list(binaries), slate=len(slate), base=commit)
             log.info("GATE gate=%s binaries=%s slate=%d base=%s", gate, "+".join(binaries), len(slate), commit[:12])
@@ -229,6 +247,7 @@ class Gater:
                 self.controls.paths(binaries),
                 [_entry(item) for item in slate],
                 gate,
+                "batch" if batch else "gate",
                 self.slots,
             )
 
@@ -302,7 +321,7 @@ class Gater:
     def _drained(self, once: bool) -> bool:
         if self.desk.active() or self.settler.claimed or self.jobs.running or self.spool.waiting():
             return False
-        if self.rejudge or self.take_in.candidate:
+        if self.rejudge or self.take_in.candidate or self.desk.queue(batch=True):
             return False
         if once:
             return self.controls.settled()

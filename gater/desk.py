@@ -82,13 +82,17 @@ class Desk:
                 batches.setdefault(item.place.tu, []).append(item)
         return list(batches.items())
 
-    def slates(self, busy: set[str], most: int) -> list[tuple[tuple[str, ...], list[Item]]]:
+    def queue(self, *, batch: bool) -> list[Item]:
+        """Drafts to be gated; with `batch` also those that wait for their binary's own cadence."""
+        waiting = (i for i in self.at(Stage.WAITING) if batch and i.why_waiting == "batch")
+        return [*self.at(Stage.QUEUED), *waiting]
+
+    def slates(self, queued: list[Item], busy: set[str], most: int) -> list[tuple[tuple[str, ...], list[Item]]]:
         """Sets of binaries that can be gated now, each with its slate: the best draft of each function, at most `most`.
 
         Binaries joined by a TU of several are one set. A set waits while it is being gated (`busy`), or while drafts of
         it are still in the filter and the slate is not full: one build then takes them all.
         """
-        queued = self.at(Stage.QUEUED)
         pending = {b for s in (Stage.NEW, Stage.FILTERING) for i in self.at(s) if i.place for b in i.place.binaries}
         ready = []
         for group in _components([item.place.binaries for item in queued if item.place]):

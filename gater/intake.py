@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shared.oracle.quality import added_declarations, ugliness
-
 from gater.credit import Credits
 from gater.desk import Item, Stage
 from gater.ledger import Ledger
@@ -19,6 +17,7 @@ from gater.stubs import StubIndex
 from gater.verdicts import Verdicts
 from gater.waiting import WaitingRoom
 from shared.config import Campaign
+from shared.oracle.quality import added_declarations, ugliness
 from shared.records import DraftRef, GateVerdict, Judgement, Verdict
 from shared.spool import Claimed
 from shared.state import StateDir, utc_now

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shared.oracle.cache import VerdictCache
 from shared.oracle.group import judge_group
 
+from gater.accuse import accuse
 from gater.blame import Build, Decision, Outcome, decide
 from shared.bases import Bases
 from shared.config import Campaign
 from shared.errors import CampaignError, InstrumentFault, RedBase
+from shared.oracle.cache import VerdictCache
 from shared.records import GateVerdict, Judgement
 from shared.state import StateDir
 from shared.target.base import Base, load_base, read_base, save_base
@@ -126,14 +127,18 @@ def gate_job(
     bases: Mapping[str, Path],
     slate: list[Entry],
     gate: str,
+    kind: str,
     slots: int,
 ) -> GateResult:
-    """Builds the slate, finds what is green by evidence, and brings back the green files. Raises CampaignError."""
+    """Builds the slate, finds what is green by evidence, and brings back the green files. Raises CampaignError.
+
+    `kind` names the workspaces: "gate" builds warm, "batch" is one workspace of its own whose builds are all clean.
+    """
     started = time.monotonic()
-    workspace = _seat(campaign, state, "gate", slots)
+    workspace = _seat(campaign, state, kind, 1 if kind == "batch" else slots)
     try:
         workspace.sync(commit)
-        bench = _Bench(campaign, workspace, binaries, _load(bases), slate)
+        bench = _Bench(campaign, workspace, binaries, _load(bases), slate, clean=kind == "batch")
         decision = decide(frozenset(entry.id for entry in slate), bench.build)
         if decision.green:
             bench.assure(decision)
@@ -186,7 +191,10 @@ class _Bench:
         binaries: tuple[str, ...],
         bases: Mapping[str, Base],
         slate: list[Entry],
+        *,
+        clean: bool,
     ) -> None:
+        self.clean = clean
         self.campaign = campaign
         self.tree = workspace.tree
         self.workspace = workspace
@@ -200,7 +208,7 @@ class _Bench:
     def build(self, names: frozenset[str], clean: bool) -> Build:
         """One build of every binary of the set with the named drafts in."""
         spliced = self._place(names)
-        if clean:
+        if clean or self.clean:
             self._clean()
         self.hashes.clear()
         self.built = None

@@ -65,7 +65,9 @@ class Outcomes:
                 item.stage = Stage.NEW
                 continue
             gater.verdicts.filtered(item, judgement, commit)
-            if not judgement.passed:
+            if judgement.passed:
+                self._passed(item)
+            else:
                 gater.rejects.keep(item)
                 self.final(item)
         for reject in job.rejects:
@@ -75,6 +77,7 @@ class Outcomes:
                 reject.revived = reject.ref.id not in gater.desk.items
                 gater.desk.add(reject)
                 gater.verdicts.filtered(reject, revived, commit)
+                self._passed(reject)
         counts = Counter(item.judgement.verdict.value for item in items if item.judgement)
         gater.ledger.step("filter", tu=tu, drafts=len(items), verdicts=dict(counts), wall_s=result.wall_s)
         log.info("FILTERED tu=%s drafts=%d verdicts=%s wall_s=%.2f", tu, len(items), dict(counts), result.wall_s)
@@ -118,6 +121,14 @@ class Outcomes:
         if item.marker not in self.gater.settler.claimed:
             self.gater.desk.forget([item])
 
+    def _passed(self, item: Item) -> None:
+        """Drafts of a batch binary wait, durably, for their binary's own cadence; their marker need not."""
+        if item.place is not None and self.gater.is_batch(item.place.binaries):
+            self.gater.wait(item, "batch", "its binary is gated on its own cadence")
+
+    def _requeue(self, item: Item) -> None:
+        item.stage = Stage.WAITING if item.why_waiting == "batch" else Stage.QUEUED
+
     def _land(self, gate: str, commit: str, green: list[Item], result: GateResult) -> Landed | None:
         gater = self.gater
         drafts = tuple((item.place.tu, item.ref) for item in green if item.place)
@@ -129,7 +140,7 @@ class Outcomes:
         except Moved as moved:
             log.info("REGATE gate=%s drafts=%d reason=%r", gate, len(green), str(moved))
             for item in green:
-                item.stage = Stage.QUEUED
+                self._requeue(item)
             return None
         except CampaignError as error:
             log.error("LAND-FAULT gate=%s reason=%r", gate, str(error))
@@ -150,7 +161,7 @@ class Outcomes:
         if item.place is not None and gater.rejects.of(item.place.tu):
             gater.rejudge.add(item.place.tu)
         for rival in gater.desk.rivals(item):
-            if rival.stage is Stage.QUEUED:
+            if rival.stage in (Stage.QUEUED, Stage.WAITING):
                 gater.verdicts.gated(
                     rival, GateVerdict.SUPERSEDED, f"a sibling draft was banked as {commit[:12]}", commit
                 )
@@ -159,7 +170,7 @@ class Outcomes:
     def _gate_fault(self, item: Item, reason: str, commit: str, gate: str) -> None:
         item.faults += 1
         if item.faults < MAX_FAULTS:
-            item.stage = Stage.QUEUED
+            self._requeue(item)
             return
         self.gater.verdicts.gated(item, GateVerdict.FAULT, f"{item.faults} faults: {reason}", commit, gate=gate)
         self.final(item)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from shared import durable
 from shared.errors import CampaignError, ConfigError
 from shared.hashing import digest_bytes
 
@@ -134,7 +135,17 @@ def create_state(project: Path, name: str, home: Path | None = None) -> StateDir
         folder = (home or state_home()) / f"{name}-{tag}"
         folder.mkdir(parents=True, exist_ok=True)
         link.symlink_to(folder, target_is_directory=True)
+        _exclude(project)
     return open_state(project)
+
+
+def _exclude(project: Path) -> None:
+    """Keeps `.run` out of `git status` without touching a tracked file."""
+    exclude = project / ".git" / "info" / "exclude"
+    if exclude.parent.is_dir():
+        known = exclude.read_bytes() if exclude.exists() else b""
+        if b"/.run" not in known.split(b"\n"):
+            durable.write(exclude, known + b"/.run\n")
 
 
 def open_state(project: Path) -> StateDir:

@@ -92,6 +92,9 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     slots: Annotated[int, Meta(ge=0, description="Builds in parallel, each in its own workspace; 0 = cores.")] = 0
     batch_max: Annotated[Count, Meta(description="Drafts of one binary in one build at most.")] = 200
+    batch_every_s: Annotated[
+        Seconds, Meta(description='Cadence of binaries with lane = "batch"; they also run when nothing else is queued.')
+    ] = 900.0
     build_timeout_s: Annotated[Seconds, Meta(description="Wall time of one build; past it the build is a FAULT.")] = (
         1800.0
     )

@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.table import Table
 
 from shared.config import load_campaign
-from shared.demo.forge import game_sources
 from shared.demo.night.count import Count, count_night, load_truth
 from shared.demo.night.show import Show
 from shared.demo.night.stage import Stage, set_stage, start_daemon
@@ -29,6 +28,8 @@ from shared.exits import Exit
 from shared.git import Git
 
 NIGHT_LIMIT_S = 1800.0
+GAME = Path(__file__).parent.parent / "game"
+"""The C sources of the little game that ships with the product."""
 
 
 @click.command()
@@ -66,7 +67,7 @@ def demo(
     with _folder(folder) as place:
         if real:
             sources = fetch_real(place / "sources")
-        summary = play(place, sources or game_sources(), waves=waves, seed=seed, workers=workers, quiet=as_json)
+        summary = play(place, sources or GAME, waves=waves, seed=seed, workers=workers, quiet=as_json)
         if as_json:
             click.echo(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode())
         else:
@@ -86,13 +87,13 @@ def play(folder: Path, sources: Path, *, waves: int, seed: int, workers: int, qu
         night_s = time.monotonic() - night
     finally:
         stage.end()
-    counted = count_night(campaign, stage.state, load_truth(stage.forged.truth), start, folder)
+    counted = count_night(campaign, stage.state, load_truth(folder), start, folder)
     rehearsal = orjson.loads(stage.report.read_bytes()) if stage.report.exists() else {}
     return _summary(seed, sorted(campaign.binaries), counted, stage, rehearsal, night_s, time.monotonic() - begun)
 
 
 def run_night(stage: Stage, waves: int, *, quiet: bool = True) -> None:
-    """Runs drafter and gater until the waves are drawn, drafted and settled. Raises InstrumentFault with the log's place."""
+    """Runs drafter and gater until the waves are settled. Raises InstrumentFault with the log's place."""
     logs = {name: stage.folder / f"{name}.log" for name in ("gater", "drafter")}
     gater = start_daemon(stage.project, logs["gater"], "gater", "run")
     drafter = start_daemon(stage.project, logs["drafter"], "drafter", "run", "--waves", str(waves))
@@ -134,9 +135,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _end_shards(project: Path) -> None:
     """Nothing of a demo outlives it."""
-    from shared.demo.night.stage import start_daemon as start
-
-    start(project, project.parent / "drafter.log", "drafter", "kill-agents").wait(30)
+    start_daemon(project, project.parent / "drafter.log", "drafter", "kill-agents").wait(30)
 
 
 def _summary(

@@ -20,7 +20,6 @@ from shared.spool import Spool
 from shared.state import StateDir
 from shared.target.build import build_binary
 from shared.target.stubs import find_stubs
-from shared.target.units import source_files
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,8 @@ def load_truth(folder: Path) -> list[Truth]:
 
 def open_stubs(campaign: Campaign, git: Git, commit: str) -> set[tuple[str, str]]:
     """(TU, function) of every stub of `commit`: a TU of several binaries counts once."""
-    tree = git.tree(commit)
-    tus = {path for binary in campaign.binaries.values() for path in source_files(tree, binary.sources)}
+    sources = [source for binary in campaign.binaries.values() for source in binary.sources]
+    tus = [path for path in git.tree(commit, *sources) if path.endswith(".c")]
     return {(tu, stub.function) for tu in tus for stub in find_stubs(git.show(commit, tu))}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import time
@@ -104,13 +105,12 @@ def set_stage(folder: Path, sources: Path, seed: int, *, workers: int, extra: tu
     key_file.chmod(0o600)
     port_file, report = folder / "rehearsal.port", folder / "rehearsal.json"
     port_file.unlink(missing_ok=True)
-    truth = folder / "truth"
     begun = time.monotonic()
     port = _free_port()
     config = SHORTENED.format(url=f"http://127.0.0.1:{port}/v1", key_file=key_file, workers=workers)
     forged = forge(folder, sources, extra_toml=config)
     forge_s = time.monotonic() - begun
-    command = [sys.executable, "-m", "shared.demo.rehearsal", "--truth", str(truth), "--seed", str(seed)]
+    command = [sys.executable, "-m", "shared.demo.rehearsal", "--truth", str(folder), "--seed", str(seed)]
     command += [
         "--port",
         str(port),
@@ -146,8 +146,6 @@ def start_daemon(project: Path, log: Path, *arguments: str) -> subprocess.Popen[
 
 
 def _free_port() -> int:
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
