@@ -115,8 +115,8 @@ class Base(Struct, frozen=True, dict=True):
 
     @cached_property
     def symbols_digest(self) -> str:
-        """Digest of the names and addresses alone."""
-        return digest_bytes(msgspec.msgpack.encode((self.symbols, self.gp), order="deterministic"))
+        """Digest of the names, their addresses and definers alone."""
+        return digest_bytes(msgspec.msgpack.encode((self.symbols, self.definers, self.gp), order="deterministic"))
 
     @cached_property
     def tus(self) -> dict[str, tuple[Unit, ...]]:
@@ -181,7 +181,7 @@ def read_base(tree: Path, name: str, binary: Binary) -> Base:
     return Base(name, elf.byte_order, _gp(elf, symbols), symbols, units)
 
 
-def save_base(path: Path, base: Base) -> None:
+def save_base(base: Base, path: Path) -> None:
     """Writes `base` whole. Raises DiskFull, OSError."""
     durable.write(path, msgspec.msgpack.encode((BASE_FORM, base)))
 

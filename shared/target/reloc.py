@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.target.objfile import STB_LOCAL, ByteOrder, ObjectFile, Section, Symbol
+from shared.target.objfile import STB_LOCAL, ObjectFile, Section, Symbol
 
 R_NONE, R_16, R_32, R_26, R_HI16, R_LO16, R_GPREL16, R_LITERAL, R_PC16, R_GPREL32, R_JALR = (
     0, 1, 2, 4, 5, 6, 7, 8, 10, 12, 37,
@@ -49,7 +49,7 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """One relocation after it was applied. `symbol` indexes the object's table; `addend` is the whole one (both halves).
+    """One relocation after it was applied. `symbol` indexes the object's table, `addend` holds both halves.
 
     `meant` is the address the code names: symbol plus addend. `error` says why a linker would refuse it, "" if not.
     A LO16 is shown with the high half of the last HI16 of its symbol; its own field does not depend on it.

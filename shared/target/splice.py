@@ -16,7 +16,7 @@ class SpliceError(CampaignError):
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Where a draft lies in the spliced text: bytes [start, end), 1-based lines first..last, and the stub it replaced."""
+    """Where a draft lies in the spliced text: bytes [start, end), 1-based lines first..last; `unit` was there."""
 
     function: str
     start: int

@@ -7,8 +7,9 @@ legacy mode, asm-processor) and where each is documented: docs/target.md.
 
 from __future__ import annotations
 
+import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 StubKind = Literal["include_asm", "pragma", "block"]
@@ -30,6 +31,7 @@ class Stub:
     """One stub: bytes [start, end) of the source, the 1-based line it starts on.
 
     `asm` is the `.s` as the source spells it, folder and name. `nonmatching` is the draft a NON_MATCHING block keeps.
+    `conditional`: it stands under an `#if` of another kind, so a given build may not compile it at all.
     """
 
     function: str
@@ -39,6 +41,7 @@ class Stub:
     kind: StubKind
     asm: str
     nonmatching: bytes | None = None
+    conditional: bool = False
 
 
 @dataclass
@@ -148,7 +151,7 @@ def _arguments(plain: bytes, code: bytes) -> list[bytes]:
         elif char == ord(",") and depth == 0:
             cuts.append(position)
     cuts.append(len(code))
-    return [plain[low + 1 : high] for low, high in zip(cuts, cuts[1:], strict=False)]
+    return [plain[low + 1 : high] for low, high in itertools.pairwise(cuts)]
 
 
 def _conditionals(source: bytes, directives: list[re.Match[bytes]]) -> list[_Conditional]:
@@ -191,15 +194,16 @@ def _join_blocks(source: bytes, stubs: list[Stub], conditionals: list[_Condition
         sides = [(c, b) for c in around for b in c.branches if b.start <= stub.start < b.end]
         if any(branch.stub_side is False for _, branch in sides):
             continue
+        conditional = any(branch.stub_side is None for _, branch in sides)
         block = next(((c, b) for c, b in sides if b.stub_side is True and len(c.branches) <= 2), None)
         if block is not None and sum(block[1].start <= s.start < block[1].end for s in stubs) == 1:
             whole, branch = block
             other = next((b for b in whole.branches if b is not branch), None)
             kept = source[other.start : other.end].strip(b"\r\n") if other else None
             line = _line(source, whole.start)
-            joined.append(Stub(stub.function, whole.start, whole.end, line, "block", stub.asm, kept))
+            joined.append(Stub(stub.function, whole.start, whole.end, line, "block", stub.asm, kept, conditional))
         else:
-            joined.append(stub)
+            joined.append(replace(stub, conditional=conditional))
     return joined
 
 

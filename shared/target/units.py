@@ -13,7 +13,7 @@ from pathlib import Path
 
 def source_files(tree: Path, sources: Sequence[str]) -> list[str]:
     """The C files under `sources` (folders or files, relative to `tree`), sorted, relative with `/`."""
-    found = set()
+    found: set[str] = set()
     for source in sources:
         place = tree / source
         files: Iterable[Path] = [place] if place.is_file() else place.rglob("*.c")
@@ -30,12 +30,12 @@ def object_tus(tree: Path, objects: Sequence[str], sources: Sequence[str]) -> di
             tails.setdefault(parts[-length:], set()).add(tu)
     found: dict[str, str] = {}
     for path in objects:
-        parts = _stem_parts(path)
-        if parts is None:
+        names = _stem_parts(path)
+        if names is None:
             continue
         best: set[str] = set()
-        for length in range(1, len(parts) + 1):
-            owners = tails.get(parts[-length:])
+        for length in range(1, len(names) + 1):
+            owners = tails.get(names[-length:])
             if not owners:
                 break
             best = owners
@@ -63,5 +63,5 @@ def _whole_paths_win(found: dict[str, str]) -> dict[str, str]:
 
 
 def _carries(path: str, tu: str) -> bool:
-    parts, source = _stem_parts(path), tuple(tu[: -len(".c")].split("/"))
-    return parts is not None and parts[-len(source) :] == source
+    source = tuple(tu[: -len(".c")].split("/"))
+    return (_stem_parts(path) or ())[-len(source) :] == source
