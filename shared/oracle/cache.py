@@ -39,7 +39,7 @@ class VerdictCache:
         return msgspec.structs.replace(found, cached=True)
 
     def put(self, key: str, judgement: Judgement) -> None:
-        """Keeps a judgement, unless it is a FAULT: that says nothing about the draft. A full disk only costs the entry."""
+        """Keeps a judgement, unless it is a FAULT: that says nothing of the draft. A full disk only costs the entry."""
         if judgement.verdict is Verdict.FAULT:
             return
         path = self._path(key)

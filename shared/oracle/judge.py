@@ -111,6 +111,11 @@ class Judge:
             unit=part.unit,
         )
 
+    def keep(self, key: str, judgement: Judgement) -> None:
+        """Puts a verdict into the cache, if there is one."""
+        if self.cache:
+            self.cache.put(key, judgement)
+
     def build(self, part: Part, spliced: Spliced) -> Linked | Judgement:
         """Compiles and links a spliced unit: the linked object, or the verdict when there is none.
 
@@ -151,15 +156,15 @@ class Judge:
         known = self.cache.get(key) if self.cache else None
         if known is not None:
             return known
-        result = self._refusal(context, function, draft) or self._fresh(context, part, function, spliced)
+        result = self.refusal(context, function, draft) or self._fresh(context, part, function, spliced)
         if result.verdict is Verdict.FAULT:
             return result
         result = msgspec.structs.replace(result, key=key)
-        if self.cache:
-            self.cache.put(key, result)
+        self.keep(key, result)
         return result
 
-    def _refusal(self, context: TuContext, function: str, draft: bytes) -> Judgement | None:
+    def refusal(self, context: TuContext, function: str, draft: bytes) -> Judgement | None:
+        """The REFUSED verdict of a normalised draft that breaks a rule, None when it may be compiled."""
         violations = check_draft(
             draft,
             function,
@@ -207,8 +212,7 @@ class Judge:
             known = self.cache.get(key) if self.cache else None
             if known is None:
                 known = self._control_part(part, plain)
-                if self.cache:
-                    self.cache.put(key, known)
+                self.keep(key, known)
             if not known.passed:
                 return known
         return Judgement(Verdict.AGREE, "control: the unit without drafts agrees")
