@@ -138,18 +138,20 @@ def fit(messages: Sequence[Message], limit_chars: int, head: int = 2) -> list[Me
     """
     if size(messages) <= limit_chars:
         return list(messages)
-    kept_head = list(messages[:head])
-    room = limit_chars - size(kept_head)
-    tail: list[list[Message]] = []
-    for unit in reversed(groups(messages[head:])):
-        room -= size(unit)
-        if room < 0 and tail:
+    kept = list(messages[:head])
+    units = groups(messages[head:])
+    room = limit_chars - size(kept)
+    first = len(units)
+    for number in reversed(range(len(units))):
+        room -= size(units[number])
+        if room < 0 and first < len(units):
             break
-        tail.append(unit)
-    tail.reverse()
-    if tail and tail[0][0].get("content") == LEFT_OUT:
-        tail.pop(0)
-    return [*kept_head, {"role": "user", "content": LEFT_OUT}, *(message for unit in tail for message in unit)]
+        first = number
+    if first and units[first][0].get("content") == LEFT_OUT:
+        first += 1
+    if not first:
+        return list(messages)
+    return [*kept, {"role": "user", "content": LEFT_OUT}, *(message for unit in units[first:] for message in unit)]
 
 
 def size(messages: Sequence[Message]) -> int:
