@@ -16,7 +16,18 @@ COMMON = [
     "-ffreestanding",
     "-fno-builtin",
     *(f"-fno-{name}" for name in ("toplevel-reorder", "merge-constants", "inline", "optimize-sibling-calls")),
-    *(f"-fno-{name}" for name in ("tree-switch-conversion", "reorder-functions", "section-anchors", "common")),
+    *(
+        f"-fno-{name}"
+        for name in (
+            "tree-switch-conversion",
+            "store-merging",
+            "tree-vectorize",
+            "tree-slp-vectorize",
+            "reorder-functions",
+            "section-anchors",
+            "common",
+        )
+    ),
     *(f"-fno-{name}" for name in ("tree-loop-distribute-patterns", "asynchronous-unwind-tables", "ident")),
     *(f"-fno-ipa-{name}" for name in ("ra", "modref", "pure-const", "reference", "cp", "sra", "icf", "bit-cp", "vrp")),
 ]
@@ -58,7 +69,7 @@ def defines(table: Compile) -> list[str]:
 
 
 def compile_command(settings: Settings, binary: Binary, file: str) -> list[str]:
-    """Compiles one TU; the caller adds `-o OBJECT SOURCE`."""
+    """Compiles one TU as the Makefile does; the caller adds `-o OBJECT SOURCE`."""
     flags = tu_flags(settings, binary, file)
     return [f"{PREFIX}gcc", *flags, "-w", "-Iinclude", *definitions(settings, binary, file), "-c"]
 

@@ -99,8 +99,11 @@ def symbol_file(
                 size = f" size:{symbol.size:#x}" if name in extra else ""
                 lines.append((symbol.address, f"{name} = {symbol.address:#010x}; // type:func{size}"))
         elif not made or symbol.size > 4 or name in extra:
-            size = f" // size:{symbol.size:#x}" if symbol.size > 4 or name in extra else ""
-            lines.append((symbol.address, f"{name} = {symbol.address:#010x};{size}"))
+            words = [f"size:{symbol.size:#x}"] if symbol.size > 4 or name in extra else []
+            # Else a table read by bytes is taken for bytes, and what it points to is not seen.
+            words += ["type:u32"] if symbol.name in image.pointers else []
+            tail = f" // {' '.join(words)}" if words else ""
+            lines.append((symbol.address, f"{name} = {symbol.address:#010x};{tail}"))
     lines += [(address, f"{name} = {address:#010x};") for name, address in extra.items() if name not in names.own]
     for name, address in externals.items():
         lines.append((address, f"{name} = {address:#010x};" + (" // type:func" if name in functions else "")))

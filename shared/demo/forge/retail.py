@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
-from shared.demo.forge.flags import EMULATION, compile_command
+from shared.demo.forge.flags import EMULATION, NO_PAD, compile_command
 from shared.demo.forge.settings import Binary, Settings
 from shared.demo.forge.tools import CORES, PREFIX, tool
 from shared.demo.forge.units import Unit
@@ -47,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Image:
-    """One retail binary. `code_offset` is where `address` lies in the file; `file_end` excludes bss."""
+    """One retail binary. `code_offset` is where `address` lies; `pointers` are data with addresses in it."""
 
     binary: Binary
     data: bytes
@@ -55,7 +56,7 @@ class Image:
     symbols: dict[str, Symbol]
     spans: tuple[Span, ...]
     gp: int | None
-    undefined: frozenset[str]
+    pointers: frozenset[str]
 
     def offset(self, address: int) -> int:
         """File offset of an address."""
@@ -74,11 +75,14 @@ def build_retail(
     Returns the images and the addresses of externals. Raises InstrumentFault when the compiler refuses,
     ConfigError for a name that nothing defines.
     """
+    for name in units:
+        (stage / "retail" / name).mkdir(parents=True)
+        (stage / "retail" / name / "include").symlink_to(stage / "include")
     with ThreadPoolExecutor(CORES) as pool:
         jobs = [unit for members in units.values() for unit in members]
         list(pool.map(lambda unit: _compile(settings, unit, stage), jobs))
-    objects = {name: [_object(unit) for unit in members] for name, members in units.items()}
-    undefined = {name: _undefined([stage / o for o in files]) for name, files in objects.items()}
+    objects = {name: [_objects(unit) for unit in members] for name, members in units.items()}
+    undefined = {name: _undefined([stage / o for pair in pairs for o in pair]) for name, pairs in objects.items()}
     externals = dict(settings.externals)
     images: dict[str, Image] = {}
     order = sorted(settings.binaries, key=lambda name: name != settings.resident)
@@ -104,23 +108,22 @@ def build_retail(
     return images, externals
 
 
-def _object(unit: Unit) -> str:
-    return f"objects/{unit.binary}/{unit.segment}.o"
+def _objects(unit: Unit) -> tuple[str, str]:
+    """Code and data object of a TU."""
+    return f"objects/{unit.binary}/{unit.segment}.code.o", f"objects/{unit.binary}/{unit.segment}.data.o"
 
 
 def _compile(settings: Settings, unit: Unit, stage: Path) -> None:
-    # A TU of the same name in two binaries is written once for each, under the name the project will use: __FILE__.
+    # Each binary has a folder of its own in which a TU lies where the project will have it: __FILE__.
     folder = stage / "retail" / unit.binary
-    source = folder / unit.tu
-    source.parent.mkdir(parents=True, exist_ok=True)
-    source.write_text(unit.retail_text(), encoding="utf-8")
-    include = folder / "include"
-    if not include.exists():
-        include.symlink_to(stage / "include")
-    output = stage / _object(unit)
-    output.parent.mkdir(parents=True, exist_ok=True)
     command = compile_command(settings, settings.binaries[unit.binary], unit.file)
-    tool([*command, "-o", str(output), unit.tu], folder, f"compiling {unit.file}")
+    for text, output, source in zip(
+        (unit.code_text(), unit.data_text()), _objects(unit), (unit.tu, f"data/{unit.tu}"), strict=True
+    ):
+        for path in (folder / source, stage / output):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        (folder / source).write_text(text, encoding="utf-8")
+        tool([*command, NO_PAD, "-o", str(stage / output), source], folder, f"compiling {unit.file}")
 
 
 def _symtab(stream: BinaryIO) -> SymbolTableSection:
@@ -141,7 +144,12 @@ def _undefined(objects: list[Path]) -> frozenset[str]:
 
 
 def _link(
-    settings: Settings, binary: Binary, units: list[Unit], objects: list[str], known: dict[str, int], stage: Path
+    settings: Settings,
+    binary: Binary,
+    units: list[Unit],
+    objects: list[tuple[str, str]],
+    known: dict[str, int],
+    stage: Path,
 ) -> Image:
     script = stage / f"{binary.name}.retail.ld"
     script.write_text(_script(binary, objects, known), encoding="ascii")
@@ -173,30 +181,52 @@ def _link(
     entry = next((span.start for span in spans if span.section == "text"), binary.address)
     data, offset = _wrap(binary, raw.read_bytes(), entry)
     gp = values.get("_gp") if binary.small_data else None
-    return Image(binary, data, offset, symbols, spans, gp, frozenset(known))
+    pointers = frozenset(name for _, path in objects for name in _pointers(stage / path))
+    return Image(binary, data, offset, symbols, spans, gp, pointers)
 
 
-def _script(binary: Binary, objects: list[str], known: dict[str, int]) -> str:
+def _pointers(path: Path) -> set[str]:
+    """Objects of a data file that hold relocated words."""
+    found: set[str] = set()
+    with path.open("rb") as stream:
+        elf = ELFFile(stream)
+        objects = [s for s in _symtab(stream).iter_symbols() if s["st_info"]["type"] == "STT_OBJECT"]
+        for section in elf.iter_sections():
+            if not isinstance(section, RelocationSection):
+                continue
+            for relocation in section.iter_relocations():
+                at = relocation["r_offset"]
+                for symbol in objects:
+                    start = symbol["st_value"]
+                    if symbol["st_shndx"] == section["sh_info"] and start <= at < start + symbol["st_size"]:
+                        found.add(symbol.name)
+    return found
+
+
+def _script(binary: Binary, objects: list[tuple[str, str]], known: dict[str, int]) -> str:
     def sections(names: Sequence[str]) -> str:
         lines = []
         for section in names:
             if section == "sdata":
                 lines.append(f"    _gp = . + {GP_BIAS:#x};")
-            for i, path in enumerate(objects):
-                lines.append(f"    __s_{section}_{i} = .; {path}(.{section}) __e_{section}_{i} = .;")
+            # The assembler pads sections to 16 bytes by itself, the small ones apart; splat's scripts pad their ends.
+            align = 16 if binary.pad_sections and section not in ("sdata", "sbss") else 4
+            for i, (code, data) in enumerate(objects):
+                part = f"{code}(.{section}) {data}(.{section})"
+                lines.append(f"    . = ALIGN({align}); __s_{section}_{i} = .; {part} __e_{section}_{i} = .;")
+            lines.append(f"    . = ALIGN({16 if binary.pad_sections else 4});")
         return "\n".join(lines)
 
     loaded = [s for s in binary.order if s not in NOLOAD]
     rest = [s for s in binary.order if s in NOLOAD]
     # One output section: an alignment gap between sections would be folded into the symbol before it by the
     # disassembler, and vanish when that symbol becomes C.
-    align = 16 if binary.pad_sections else 4
     # An executable is padded to whole sectors; bss starts after the padding.
     sector = f"    . = ALIGN({SECTOR:#x});\n" if binary.format == "exe" else ""
     assigned = "".join(f"{name} = {address:#x};\n" for name, address in sorted(known.items()))
     return (
         f"{assigned}SECTIONS\n{{\n"
-        f"  .image {binary.address:#x} : SUBALIGN(4)\n  {{\n{sections(loaded)}\n    . = ALIGN({align});\n{sector}  }}\n"
+        f"  .image {binary.address:#x} : SUBALIGN(4)\n  {{\n{sections(loaded)}\n{sector}  }}\n"
         f"  .bss (NOLOAD) : SUBALIGN(4)\n  {{\n{sections(rest)}\n  }}\n"
         f"  /DISCARD/ : {{ *(*) }}\n}}\n"
     )

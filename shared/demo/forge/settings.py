@@ -122,9 +122,12 @@ def load_settings(sources: Path, config: Path | None = None) -> Settings:
     compile_table = reader.table(Compile, tables.pop("compile", {}), ["compile"])
     top = reader.table(_Top, tables, [])
     folders = sorted(p.name for p in sources.iterdir() if p.is_dir() and p.name != "include" and any(p.glob("*.c")))
-    if not binary_tables:
-        names = ["main"] if top.platform == "n64" else folders
-        binary_tables = {name: BinaryTable(sources=folders if top.platform == "n64" else None) for name in names}
+    if top.platform == "n64" and not binary_tables:
+        binary_tables = {"main": BinaryTable(sources=folders)}
+    elif top.platform != "n64":
+        listed = {entry.split("/")[0] for table in binary_tables.values() for entry in table.sources or ()}
+        unlisted = [name for name in folders if name not in listed and name not in binary_tables]
+        binary_tables = {name: BinaryTable() for name in unlisted} | binary_tables
     if not folders or not binary_tables:
         raise ConfigError(f"{sources} holds no folder with .c files; docs/forge.md shows the layout")
     if top.platform == "n64" and len(binary_tables) != 1:
@@ -176,13 +179,18 @@ def _binary(name: str, table: BinaryTable, sources: Path, platform: str, residen
         order = (*order[:-1], "sdata", "sbss", "bss")
     if order[-1] != "bss" or len(set(order)) != len(order) or not {"text", "data", "rodata"} <= set(order):
         raise reader.error("order wants text, data and rodata once each, bss last", ["binary", name, "order"])
+    kind: Literal["raw", "exe", "rom"] = "rom" if platform == "n64" else table.format or ("exe" if resident else "raw")
+    if kind == "exe" and [section for section in order if section not in ("sbss", "bss")][-1] == "text":
+        raise reader.error(
+            "an exe is padded to whole sectors: end `order` with data, not text", ["binary", name, "order"]
+        )
     base = 0x80000400 if platform == "n64" else 0x80010000 if resident else 0x80100000
     return Binary(
         name=name,
         files=tuple(files),
         address=table.address if table.address is not None else base,
         order=order,
-        format="rom" if platform == "n64" else table.format or ("exe" if resident else "raw"),
+        format=kind,
         pad_sections=table.pad_sections,
         small_data=table.small_data,
         lane=table.lane,

@@ -63,8 +63,9 @@ def splat_yaml(settings: Settings, image: Image, units: Sequence[Unit], disk: Pa
         kind = {"text": "c", "rodata": ".rodata" if span.segment in code else "rodata"}.get(span.section, span.section)
         lines.append(f"      - [{image.offset(span.start):#x}, {kind}, {span.segment}]")
     end = max(span.end for span in loaded)
-    if end < file_end:
-        lines.append(f"      - [{image.offset(end):#x}, data, {name}/padding]")
+    end += -end % (16 if binary.pad_sections else 4)
+    if file_end - end >= 16:
+        lines.append(f"      - [{image.offset(end):#x}, {loaded[-1].section}, {name}/padding]")
     lines += [f"      - {{type: {s.section}, vram: {s.start:#010x}, name: {s.segment}}}" for s in rest]
     bss_size = max((span.end for span in rest), default=file_end) - file_end
     bss = f"    bss_size: {bss_size:#x}\n" if bss_size else ""

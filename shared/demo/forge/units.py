@@ -39,15 +39,22 @@ class Unit:
         """Functions in order."""
         return [item for item in self.items if isinstance(item, Function)]
 
-    def retail_text(self) -> str:
-        """What the retail game is compiled from: statics have become globals with names of their own."""
-        parts = []
-        for item in self.items:
-            text = item.text
-            if not isinstance(item, Kept):
-                text = rename(text, self.names)
-            parts.append(text)
-        return "\n".join(parts) + "\n"
+    def code_text(self) -> str:
+        """The functions as the retail game compiles them: statics are globals, data is only declared.
+
+        Where a compiler sees a definition it uses what a draft cannot know (contents of const tables, a larger
+        alignment), so data is compiled apart.
+        """
+        texts = [i.extern if isinstance(i, Variable) else i.text for i in self.items]
+        return self._text(texts)
+
+    def data_text(self) -> str:
+        """The data definitions, with prototypes of the functions they may point to."""
+        return self._text([i.prototype if isinstance(i, Function) else i.text for i in self.items])
+
+    def _text(self, texts: list[str]) -> str:
+        kept = [isinstance(item, Kept) for item in self.items]
+        return "".join((t if k else rename(t, self.names)) + "\n" for t, k in zip(texts, kept, strict=True))
 
 
 def segment_of(settings: Settings, binary: Binary, file: str) -> str:
