@@ -30,7 +30,7 @@ void shards_burst(s32 x, s32 y, s32 count) {
         }
         g_shards[slot].x = x;
         g_shards[slot].y = y;
-        g_shards[slot].vx = shard_fan[i & 7][0];
+        g_shards[slot].vx = shard_fan[i & 7][0] + count / 8;
         g_shards[slot].vy = shard_fan[i & 7][1];
         g_shards[slot].life = 50 + (rng_next() & 31);
         g_shards[slot].spin = i;

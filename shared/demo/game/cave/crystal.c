@@ -2,9 +2,9 @@
 #include "cave.h"
 
 u8 g_crystals[CRYSTAL_H][CRYSTAL_W];
-const u8 g_crystal_goal[4] = { 3, 5, 2, 6 };
-const s8 g_crystal_dx[4] = { 1, 0, -1, 0 };
-const s8 g_crystal_dy[4] = { 0, 1, 0, -1 };
+u8 g_crystal_goal[4] = { 3, 5, 2, 6 };
+s8 g_crystal_dx[4] = { 1, 0, -1, 0 };
+s8 g_crystal_dy[4] = { 0, 1, 0, -1 };
 
 void crystal_seed(u32 seed);
 s32 crystal_neighbours(s32 x, s32 y);

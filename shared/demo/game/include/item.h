@@ -36,6 +36,7 @@ typedef struct Inventory {
     u8 equipped;
     u8 cursor;
     u8 dirty;
+    s32 spent;
 } Inventory;
 
 extern Inventory g_inv;

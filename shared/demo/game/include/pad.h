@@ -23,7 +23,7 @@ typedef struct Pad {
     u16 pressed;
     u16 released;
     u16 repeat;
-    s16 timer;
+    s32 timer;
     s8 stick_x;
     s8 stick_y;
     u8 status;

@@ -16,8 +16,8 @@
 typedef struct TileMap {
     u8 cells[MAP_H][MAP_W];
     u8 light[MAP_H][MAP_W];
-    s16 width;
-    s16 height;
+    s32 width;
+    s32 height;
     s16 scroll_x;
     s16 scroll_y;
 } TileMap;

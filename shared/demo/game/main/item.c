@@ -26,6 +26,7 @@ void inv_clear(void) {
     g_inv.equipped = ITEM_NONE;
     g_inv.cursor = 0;
     g_inv.dirty = 1;
+    g_inv.spent = 0;
 }
 
 s32 inv_find(s32 id) {
@@ -202,6 +203,7 @@ s32 shop_buy(s32 id, s32 count) {
     got = inv_add(id, count);
     if (got > 0) {
         game_add_gold(-item_price(id, got));
+        g_inv.spent += item_price(id, got);
         snd_effect(2);
         text_ok();
     }

@@ -2,8 +2,9 @@
 #include "title.h"
 
 const char *const credit_lines[CREDIT_MAX] = {
-    "EMBER VALE", "", "code, words and maps", "by the keepers", "", "lamps", "by the night shift", "thank you for the light",
+    "", "a game of lamps", "code, words and maps", "by the keepers", "", "lamps", "by the night shift", "thank you for the light",
 };
+char logo_text[] = "EMBER VALE";
 const s8 logo_wave[16] = { 0, 2, 4, 5, 6, 5, 4, 2, 0, -2, -4, -5, -6, -5, -4, -2 };
 
 void credits_draw(s32 scroll);
@@ -60,7 +61,7 @@ void logo_glyph(u8 glyph, s32 x, s32 y) {
 }
 
 void logo_draw(s32 x, s32 y, s32 t) {
-    const char *s = credit_lines[0];
+    const char *s = logo_text;
     s32 i;
     s32 lift;
     s32 glow;

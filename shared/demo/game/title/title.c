@@ -4,6 +4,8 @@
 
 TitleState g_title;
 
+u8 title_jingle[] = { 0xC0, 5, 0, 0x90, 0x30, 0x60, 0x20, 0x94, 0x34, 0x50, 0x40, 0xF0 };
+
 void title_init(void);
 void title_update(void);
 void title_draw(void);
@@ -104,7 +106,7 @@ void title_update(void) {
             stars_step(2);
             if (g_title.ticks > 90 || pad_pressed(0, PAD_START)) {
                 g_title.step = 1;
-                snd_play(0, (const u8 *)"\xC0\x05\x00\x90\x30\x60\x20\xF0");
+                snd_play(0, title_jingle);
             }
             break;
         case 1:

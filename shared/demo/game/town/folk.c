@@ -10,7 +10,7 @@ const u8 folk_line_hello[] = "Good light to you,\n\x84!\x87";
 const u8 folk_line_rain[] = "\x80\x03" "Rain again.\x81\x08 My wicks are wet.\x87";
 const u8 folk_line_debt[] = "You owe the shop \x85\x05 coins.\x87";
 const u8 folk_line_night[] = "\x8B\x04" "Who goes there?\x87";
-const s16 place_spots[8][2] = { { 72, 168 }, { 180, 168 }, { 290, 168 }, { 400, 168 }, { 90, 290 }, { 200, 290 }, { 310, 290 }, { 420, 290 } };
+const s32 place_spots[8][2] = { { 72, 168 }, { 180, 168 }, { 290, 168 }, { 400, 168 }, { 90, 290 }, { 200, 290 }, { 310, 290 }, { 420, 290 } };
 
 s32 folk_wants(const Folk *f);
 void folk_walk(Folk *f);

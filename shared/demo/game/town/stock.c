@@ -5,7 +5,7 @@ Stock g_stock[STOCK_MAX];
 s32 town_debt;
 s32 stock_sold;
 s8 stock_temper = 3;
-const u8 stock_kinds[STOCK_MAX] = { 1, 2, 3, 5, 6, 7, 8, 9 };
+u8 stock_kinds[STOCK_MAX] = { 1, 2, 3, 5, 6, 7, 8, 9 };
 
 s32 stock_price(const Stock *s, s32 count);
 void stock_drift(void);
