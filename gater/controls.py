@@ -73,6 +73,7 @@ class Controls:
         control.state, control.reason, control.path = result.state, result.reason, result.path
         if result.path is not None:
             control.base = load_base(result.path)
+            log.info("CONTROL binary=%s state=green wall_s=%.2f", result.binary, result.wall_s)
         else:
             log.error("CONTROL-%s binary=%s reason=%r", result.state.upper(), result.binary, result.reason)
 

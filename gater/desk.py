@@ -42,6 +42,11 @@ class Item:
     quality: tuple[int, int] = (0, 0)
 
     @property
+    def site(self) -> tuple[str, str]:
+        """(TU, function): the stub itself. A TU of several binaries has one stub and several keys."""
+        return (self.place.tu if self.place else self.ref.binary, self.ref.function)
+
+    @property
     def key(self) -> tuple[str, str]:
         """(binary, function)."""
         return (self.ref.binary, self.ref.function)
@@ -103,15 +108,15 @@ class Desk:
         return sorted(ready, key=lambda pair: -len(pair[1]))
 
     def rivals(self, winner: Item) -> list[Item]:
-        """Other drafts in hand of the same function."""
-        return [item for item in self.items.values() if item.key == winner.key and item is not winner]
+        """Other drafts in hand for the same stub."""
+        return [item for item in self.items.values() if item.site == winner.site and item is not winner]
 
     def _best(self, items: Iterable[Item]) -> list[Item]:
         best: dict[tuple[str, str], Item] = {}
         for item in items:
-            known = best.get(item.key)
+            known = best.get(item.site)
             if known is None or (item.quality, item.order) < (known.quality, known.order):
-                best[item.key] = item
+                best[item.site] = item
         return sorted(best.values(), key=lambda item: item.order)
 
 

@@ -17,6 +17,7 @@ from gater.stubs import StubIndex
 from gater.verdicts import Verdicts
 from gater.waiting import WaitingRoom
 from shared.config import Campaign
+from shared.oracle.hygiene import normalise
 from shared.oracle.quality import added_declarations, ugliness
 from shared.records import DraftRef, GateVerdict, Judgement, Verdict
 from shared.spool import Claimed
@@ -54,6 +55,7 @@ class Intake:
     def item(self, ref: DraftRef, marker: str, wave: str, text: bytes) -> Item:
         """One draft in hand, not yet placed."""
         self._order += 1
+        text = normalise(text)
         item = Item(ref, marker, wave, self._order, text)
         item.quality = (added_declarations(text), ugliness(text))
         return item

@@ -16,6 +16,7 @@ from shared.failpoint import failpoint
 from shared.git import NO_COMMIT, Git, GitError
 from shared.inputs import touches
 from shared.locks import locked
+from shared.oracle.hygiene import normalise
 from shared.records import DraftRef
 from shared.state import StateDir
 from shared.target.splice import splice
@@ -156,7 +157,7 @@ class Landing:
             raise RepositoryError(f"the commit would also touch {', '.join(sorted(extra)[:3])}; nothing was landed")
 
     def _text(self, draft: DraftRef) -> bytes:
-        return self.state.resolve(draft.path).read_bytes()
+        return normalise(self.state.resolve(draft.path).read_bytes())
 
     def _message(self, green: Green) -> str:
         binaries = "+".join(sorted(green.hashes))

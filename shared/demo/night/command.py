@@ -22,7 +22,6 @@ from shared.config import load_campaign
 from shared.demo.night.count import Count, count_night, load_truth
 from shared.demo.night.show import Show
 from shared.demo.night.stage import Stage, set_stage, start_daemon
-from shared.demo.real import fetch_real
 from shared.errors import ConfigError, InstrumentFault
 from shared.exits import Exit
 from shared.git import Git
@@ -66,6 +65,8 @@ def demo(
         raise ConfigError("--sources and --real exclude each other; give one")
     with _folder(folder) as place:
         if real:
+            from shared.demo.real import fetch_real
+
             sources = fetch_real(place / "sources")
         summary = play(place, sources or GAME, waves=waves, seed=seed, workers=workers, quiet=as_json)
         if as_json:
