@@ -8,7 +8,6 @@ s32 g_bat_panic;
 s32 bat_limit(s32 v, s32 most);
 void bats_draw(void);
 void bats_scatter(s32 force);
-s32 bats_inside(const Rect *r);
 
 void bats_init(s32 x, s32 y) {
     s32 i;
@@ -98,16 +97,4 @@ void bats_scatter(s32 force) {
         g_bats[i].vy = bat_limit(rng_range(-force, force), 7);
     }
     g_bat_panic += force;
-}
-
-s32 bats_inside(const Rect *r) {
-    s32 n = 0;
-    s32 i;
-
-    for (i = 0; i < BAT_MAX; i++) {
-        if (hit_point(r, g_bats[i].x, g_bats[i].y)) {
-            n++;
-        }
-    }
-    return n;
 }

@@ -27,12 +27,7 @@ typedef struct AiState {
 extern AiState g_ai;
 extern const u8 g_ai_code[];
 
-s32 ai_arg16(const u8 *p);
-s32 ai_step(Entity *e, s32 index);
-void ai_run(Entity *e, s32 index);
 void ai_run_all(void);
-s32 ai_sees(const Entity *e, const Entity *other, s32 range);
-void ai_wander(Entity *e);
 void ai_chase(Entity *e);
 void ai_flee(Entity *e);
 s32 ai_threat(const Entity *e);

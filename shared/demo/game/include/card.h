@@ -39,12 +39,9 @@ typedef struct Card {
 extern Card g_card;
 
 void card_format(void);
-u16 card_sum(const SaveBlock *b);
 s32 card_check(const SaveBlock *b);
 s32 card_save(s32 slot);
 s32 card_load(s32 slot);
-u32 card_seconds(const SaveBlock *b);
-void card_set_gold(SaveBlock *b, s32 gold);
 s32 card_find_free(void);
 s32 card_summary(s32 slot, char *out);
 const char *card_error_text(s32 code);

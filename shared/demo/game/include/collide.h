@@ -19,10 +19,7 @@ s32 hit_near(const Entity *a, const Entity *b);
 s32 hit_rects(const Rect *a, const Rect *b);
 s32 hit_point(const Rect *r, s32 x, s32 y);
 s32 hit_circles(const Entity *a, const Entity *b);
-void hit_push(Entity *a, Entity *b);
-s32 hit_sweep(const Rect *a, const Rect *b, s32 dx, s32 dy);
 s32 hit_all(Entity *e);
 void hit_resolve(void);
-s32 hit_segment(s32 x0, s32 y0, s32 x1, s32 y1, const Rect *r);
 
 #endif

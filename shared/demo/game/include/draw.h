@@ -40,7 +40,6 @@ Prim *draw_alloc(s32 depth);
 void draw_tile(s32 x, s32 y, s32 tile, s32 depth);
 void draw_box(const Rect *r, s32 depth);
 void draw_line(s32 x0, s32 y0, s32 x1, s32 y1);
-s32 draw_clip(Rect *r);
 void draw_fade_to(s32 level);
 u16 draw_blend(u16 a, u16 b, s32 t);
 void draw_number(s32 x, s32 y, s32 value);

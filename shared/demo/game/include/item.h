@@ -43,11 +43,9 @@ extern Inventory g_inv;
 extern const ItemInfo g_items[ITEM_KINDS];
 
 void inv_clear(void);
-s32 inv_find(s32 id);
 s32 inv_count(s32 id);
 s32 inv_add(s32 id, s32 count);
 s32 inv_remove(s32 id, s32 count);
-void inv_compact(void);
 void inv_sort(void);
 s32 inv_use(s32 slot);
 s32 item_price(s32 id, s32 count);

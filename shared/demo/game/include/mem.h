@@ -26,11 +26,8 @@ extern u32 g_arena_pool[ARENA_SIZE / 4];
 
 void *memcpy(void *dst, const void *src, u32 n);
 void *memset(void *dst, s32 value, u32 n);
-void mem_fill32(u32 *dst, u32 value, u32 words);
 void arena_init(void);
 void *arena_alloc(u32 size);
 void arena_free(void *ptr);
-void arena_merge(void);
-s32 arena_check(void);
 
 #endif

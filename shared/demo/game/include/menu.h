@@ -38,12 +38,8 @@ extern const Menu g_menus[4];
 void menu_reset(void);
 s32 menu_push(s32 id);
 s32 menu_pop(void);
-void menu_move(s32 dx, s32 dy);
-s32 menu_select(void);
-s32 menu_action(s32 action, s32 arg);
 void menu_update(void);
 void menu_draw(void);
-void menu_draw_frame(const Rect *r);
 s32 menu_is_open(void);
 
 #endif

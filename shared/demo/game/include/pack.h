@@ -9,11 +9,8 @@
 
 s32 rle_pack(u8 *dst, const u8 *src, s32 n);
 s32 rle_unpack(u8 *dst, const u8 *src, s32 limit);
-s32 lz_match(const u8 *src, s32 pos, s32 n, s32 *dist);
 s32 lz_pack(u8 *dst, const u8 *src, s32 n);
 s32 lz_unpack(u8 *dst, const u8 *src, s32 limit);
-void write_le32(u8 *p, u32 v);
-s32 bits_read(const u8 *data, s32 *pos, s32 count);
 u16 checksum16(const u8 *data, s32 n);
 u16 crc16(const u8 *data, s32 n);
 

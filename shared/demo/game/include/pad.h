@@ -46,8 +46,6 @@ extern Pad g_pads[PAD_PORTS];
 extern PadRaw g_pad_raw[PAD_PORTS];
 
 void pad_init(void);
-s8 pad_stick(u8 raw);
-void pad_read(Pad *p, const PadRaw *raw);
 void pad_update(void);
 s32 pad_held(s32 port, s32 mask);
 s32 pad_pressed(s32 port, s32 mask);

@@ -18,12 +18,9 @@ void rng_seed(u32 seed);
 u32 rng_next(void);
 s32 rng_range(s32 lo, s32 hi);
 s32 rng_percent(s32 chance);
-void rng_shuffle(u8 *items, s32 count);
 s32 rng_weighted(const u8 *weights, s32 count);
 u32 rng_xorshift(u32 *state);
 
 void sort_bubble(s16 *keys, s32 count);
-void sort_insert(s32 *keys, u8 *order, s32 count);
-void sort_shell(u16 *keys, s32 count);
 
 #endif

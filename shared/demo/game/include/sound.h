@@ -41,15 +41,10 @@ extern SoundState g_sound;
 extern const u16 g_pitch_table[12];
 
 void snd_reset(void);
-u16 snd_pitch(s32 note);
-s32 snd_voice_alloc(s32 owner);
 void snd_note_on(s32 owner, s32 note, s32 volume);
 void snd_note_off(s32 owner, s32 note);
 void snd_play(s32 track, const u8 *data);
-u32 snd_read_len(Track *t);
-s32 snd_track_step(Track *t, s32 index);
 void snd_tick(void);
-void snd_envelope(Voice *v);
 void snd_effect(s32 id);
 
 #endif

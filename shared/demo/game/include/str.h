@@ -15,7 +15,6 @@ s32 str_length(const char *s);
 char *str_copy(char *dst, const char *src);
 char *str_copy_n(char *dst, const char *src, s32 n);
 s32 str_compare(const char *a, const char *b);
-void str_reverse(char *s, s32 n);
 s32 str_to_int(const char *s);
 s32 str_from_int(char *dst, s32 value);
 s32 str_from_hex(char *dst, u32 value, s32 digits);

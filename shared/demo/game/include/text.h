@@ -44,7 +44,6 @@ void text_open(const u8 *script);
 void text_close(void);
 void put_ch(u8 c);
 void put_str(const char *s);
-void text_scroll(void);
 s32 text_step(void);
 void text_update(void);
 void text_draw(s32 x, s32 y);

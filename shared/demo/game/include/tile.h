@@ -31,7 +31,6 @@ void map_set(s32 x, s32 y, u8 tile);
 s32 map_flags_at(s32 px, s32 py);
 s32 map_solid_box(const Rect *r);
 void map_fill(const Rect *r, u8 tile);
-s32 map_flood(s32 x, s32 y, u8 tile);
 void map_scroll_to(s32 px, s32 py);
 void map_draw(void);
 void map_light(s32 cx, s32 cy, s32 radius);

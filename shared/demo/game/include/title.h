@@ -5,6 +5,7 @@
 
 #define STAR_MAX 24
 #define CREDIT_MAX 8
+#define CREDIT_HEIGHT (CREDIT_MAX * 18 + 40)
 
 typedef struct Star {
     s16 x;
@@ -26,7 +27,6 @@ typedef struct TitleState {
 extern TitleState g_title;
 extern Star g_stars[STAR_MAX];
 
-s32 title_main(s32 cmd, s32 arg);
 void stars_reset(void);
 void stars_step(s32 speed);
 void flame_step(void);

@@ -34,7 +34,6 @@ extern s32 town_debt;
 extern Folk g_folk[FOLK_MAX];
 extern Stock g_stock[STOCK_MAX];
 
-s32 town_main(s32 cmd, s32 arg);
 void folk_reset(void);
 void folk_step(void);
 s32 folk_talk(s32 id);

@@ -11,6 +11,11 @@ const u8 g_ai_code[] = {
     AI_WAIT, 80, AI_LOOP, AI_END,
 };
 
+s32 ai_arg16(const u8 *p);
+s32 ai_step(Entity *e, s32 index);
+void ai_run(Entity *e, s32 index);
+s32 ai_sees(const Entity *e, const Entity *other, s32 range);
+
 s32 ai_arg16(const u8 *p) {
     return (s16)((p[0] << 8) | p[1]);
 }
@@ -123,15 +128,6 @@ void ai_run_all(void) {
             ai_run(&g_ents[i], i);
         }
     }
-}
-
-void ai_wander(Entity *e) {
-    if (e->timer > 0) {
-        return;
-    }
-    e->timer = rng_range(20, 60);
-    e->angle = fx_turn_toward(e->angle, rng_range(0, ANGLE_FULL - 1), 512);
-    ent_thrust(e, FX_HALF);
 }
 
 void ai_chase(Entity *e) {

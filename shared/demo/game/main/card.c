@@ -2,6 +2,10 @@
 
 Card g_card;
 
+u16 card_sum(const SaveBlock *b);
+void card_set_gold(SaveBlock *b, s32 gold);
+u32 card_seconds(const SaveBlock *b);
+
 void card_format(void) {
     s32 slot;
 

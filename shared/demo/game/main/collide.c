@@ -4,6 +4,10 @@ HitInfo g_hit;
 
 /* This file is built with inlining on: hit_overlap, hit_near and hit_point vanish into their callers. */
 
+s32 hit_segment(s32 x0, s32 y0, s32 x1, s32 y1, const Rect *r);
+s32 hit_sweep(const Rect *a, const Rect *b, s32 dx, s32 dy);
+void hit_push(Entity *a, Entity *b);
+
 s32 hit_overlap(s32 a0, s32 a1, s32 b0, s32 b1) {
     return a0 < b1 && b0 < a1;
 }

@@ -3,6 +3,8 @@
 DrawState g_draw;
 Prim g_prims[PRIM_MAX];
 
+s32 draw_clip(Rect *r);
+
 void draw_begin(void) {
     s32 i;
 

@@ -14,7 +14,9 @@ const KindInfo g_kinds[8] = {
     { 60, 15, 2, ENT_SOLID, 40 },
 };
 
-s32 ent_slot(const Entity *e);
+void ent_animate(Entity *e);
+void ent_move(Entity *e);
+static s32 ent_slot(const Entity *e);
 void ent_drop(const Entity *e);
 
 void ent_clear_all(void) {
@@ -70,7 +72,7 @@ Entity *ent_spawn(s32 kind, s32 x, s32 y) {
     return NULL;
 }
 
-s32 ent_slot(const Entity *e) {
+static s32 ent_slot(const Entity *e) {
     return e - g_ents;
 }
 

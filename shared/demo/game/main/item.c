@@ -15,6 +15,9 @@ const ItemInfo g_items[ITEM_KINDS] = {
     { "Old map", 30, 1, 0 },
 };
 
+void inv_compact(void);
+s32 inv_find(s32 id);
+
 void inv_clear(void) {
     s32 i;
 

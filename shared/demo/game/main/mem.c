@@ -3,6 +3,9 @@
 Arena g_arena;
 u32 g_arena_pool[ARENA_SIZE / 4];
 
+void arena_merge(void);
+void mem_fill32(u32 *dst, u32 value, u32 words);
+
 void *memcpy(void *dst, const void *src, u32 n) {
     u8 *d = dst;
     const u8 *s = src;
@@ -112,26 +115,4 @@ void arena_merge(void) {
             b = next;
         }
     }
-}
-
-s32 arena_check(void) {
-    const ArenaBlock *b = g_arena.first;
-    u32 total = 0;
-    s32 used = 0;
-
-    while (b != NULL) {
-        if (b->magic != ARENA_MAGIC) {
-            return -1;
-        }
-        if ((const u8 *)b < g_arena.base || (const u8 *)b >= g_arena.base + g_arena.size) {
-            return -2;
-        }
-        total += b->size + sizeof(ArenaBlock);
-        used += b->used;
-        b = b->next;
-    }
-    if (total != g_arena.size || used != g_arena.live) {
-        return -3;
-    }
-    return used;
 }

@@ -18,6 +18,10 @@ const Menu g_menus[4] = {
     { g_shop_entries, 5, 2, { 40, 40, 240, 60 } },
 };
 
+s32 menu_select(void);
+void menu_draw_frame(const Rect *r);
+s32 menu_action(s32 action, s32 arg);
+void menu_move(s32 dx, s32 dy);
 const Menu *menu_top(void);
 
 void menu_reset(void) {

@@ -1,5 +1,7 @@
 #include "common.h"
 
+s32 lz_match(const u8 *src, s32 pos, s32 n, s32 *dist);
+
 s32 rle_pack(u8 *dst, const u8 *src, s32 n) {
     s32 in = 0;
     s32 out = 0;
@@ -126,25 +128,6 @@ s32 lz_unpack(u8 *dst, const u8 *src, s32 limit) {
         flags >>= 1;
     }
     return out;
-}
-
-void write_le32(u8 *p, u32 v) {
-    p[0] = v;
-    p[1] = v >> 8;
-    p[2] = v >> 16;
-    p[3] = v >> 24;
-}
-
-s32 bits_read(const u8 *data, s32 *pos, s32 count) {
-    s32 value = 0;
-    s32 at = *pos;
-
-    while (count-- > 0) {
-        value = (value << 1) | ((data[at >> 3] >> (7 - (at & 7))) & 1);
-        at++;
-    }
-    *pos = at;
-    return value;
 }
 
 u16 checksum16(const u8 *data, s32 n) {

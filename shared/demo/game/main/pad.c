@@ -3,6 +3,8 @@
 Pad g_pads[PAD_PORTS];
 PadRaw g_pad_raw[PAD_PORTS];
 
+s8 pad_stick(u8 raw);
+void pad_read(Pad *p, const PadRaw *raw);
 void pad_remember(Pad *p, s32 dir);
 
 void pad_init(void) {

@@ -2,6 +2,8 @@
 
 RngState g_rng;
 
+void sort_shell(u16 *keys, s32 count);
+
 void rng_seed(u32 seed) {
     s32 i;
 
@@ -29,19 +31,6 @@ s32 rng_range(s32 lo, s32 hi) {
 
 s32 rng_percent(s32 chance) {
     return (s32)(rng_next() % 100) < chance;
-}
-
-void rng_shuffle(u8 *items, s32 count) {
-    s32 i;
-    s32 j;
-    u8 keep;
-
-    for (i = count - 1; i > 0; i--) {
-        j = rng_range(0, i);
-        keep = items[i];
-        items[i] = items[j];
-        items[j] = keep;
-    }
 }
 
 s32 rng_weighted(const u8 *weights, s32 count) {
@@ -92,24 +81,6 @@ void sort_bubble(s16 *keys, s32 count) {
         }
         count--;
     } while (swapped);
-}
-
-void sort_insert(s32 *keys, u8 *order, s32 count) {
-    s32 i;
-    s32 j;
-    s32 key;
-    u8 tag;
-
-    for (i = 1; i < count; i++) {
-        key = keys[i];
-        tag = order[i];
-        for (j = i - 1; j >= 0 && keys[j] > key; j--) {
-            keys[j + 1] = keys[j];
-            order[j + 1] = order[j];
-        }
-        keys[j + 1] = key;
-        order[j + 1] = tag;
-    }
 }
 
 void sort_shell(u16 *keys, s32 count) {

@@ -6,6 +6,12 @@ const u16 g_pitch_table[12] = {
     0x1000, 0x10F4, 0x11F6, 0x1307, 0x1429, 0x155C, 0x16A1, 0x17F9, 0x1966, 0x1AE9, 0x1C82, 0x1E34,
 };
 
+u32 snd_read_len(Track *t);
+s32 snd_track_step(Track *t, s32 index);
+void snd_envelope(Voice *v);
+s32 snd_voice_alloc(s32 owner);
+u16 snd_pitch(s32 note);
+
 void snd_reset(void) {
     s32 i;
 

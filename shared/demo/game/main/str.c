@@ -9,6 +9,8 @@ const u8 g_char_class[128] = {
     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  16, 16, 16, 16, 0,
 };
 
+void str_reverse(char *s, s32 n);
+
 s32 str_length(const char *s) {
     s32 n = 0;
 

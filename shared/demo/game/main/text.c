@@ -6,6 +6,8 @@ char g_player_name[12] = "ASH";
 
 const char *const g_text_prompts[4] = { "Press X", "Yes / No", "...", "Done" };
 
+void text_scroll(void);
+
 void text_clear(void) {
     s32 row;
     s32 col;

@@ -7,6 +7,8 @@ const u8 g_tile_flags[64] = {
     1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 16, 16, 0, 0, 8, 8, 4, 4, 4, 5, 0, 0, 0, 0, 1, 1, 17, 17, 0, 0, 0, 0,
 };
 
+s32 map_flood(s32 x, s32 y, u8 tile);
+
 void map_clear(s32 width, s32 height) {
     s32 x;
     s32 y;

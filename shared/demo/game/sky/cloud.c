@@ -6,7 +6,6 @@ void cloud_respawn(Cloud *c, s32 x);
 void clouds_sort(void);
 void clouds_step(void);
 void clouds_draw(void);
-s32 cloud_cover(s32 x0, s32 x1);
 
 void cloud_respawn(Cloud *c, s32 x) {
     c->x = FX(x);
@@ -87,18 +86,4 @@ void clouds_draw(void) {
             draw_box(&r, 20 + c->depth * 4);
         }
     }
-}
-
-s32 cloud_cover(s32 x0, s32 x1) {
-    s32 i;
-    s32 cover = 0;
-
-    for (i = 0; i < CLOUD_MAX; i++) {
-        s32 left = FX_INT(g_sky.clouds[i].x);
-
-        if (left < x1 && left + g_sky.clouds[i].size * 9 > x0) {
-            cover += 8 - g_sky.clouds[i].depth;
-        }
-    }
-    return cover;
 }

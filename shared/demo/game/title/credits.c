@@ -8,14 +8,9 @@ char logo_text[] = "EMBER VALE";
 const s8 logo_wave[16] = { 0, 2, 4, 5, 6, 5, 4, 2, 0, -2, -4, -5, -6, -5, -4, -2 };
 
 void credits_draw(s32 scroll);
-s32 credits_length(void);
 void credits_line(s32 y, const char *s, s32 shade);
 void logo_glyph(u8 glyph, s32 x, s32 y);
 void logo_draw(s32 x, s32 y, s32 t);
-
-s32 credits_length(void) {
-    return CREDIT_MAX * 18 + 40;
-}
 
 void credits_line(s32 y, const char *s, s32 shade) {
     s32 x = 160 - str_length(s) * 4;

@@ -6,6 +6,7 @@ TitleState g_title;
 
 u8 title_jingle[] = { 0xC0, 5, 0, 0x90, 0x30, 0x60, 0x20, 0x94, 0x34, 0x50, 0x40, 0xF0 };
 
+s32 title_main(s32 cmd, s32 arg);
 void title_init(void);
 void title_update(void);
 void title_draw(void);
@@ -16,7 +17,6 @@ void stars_draw(void);
 void flame_draw(s32 x, s32 y);
 void flame_feed(s32 power);
 void credits_draw(s32 scroll);
-s32 credits_length(void);
 void logo_draw(s32 x, s32 y, s32 t);
 
 s32 title_main(s32 cmd, s32 arg) {
@@ -142,7 +142,7 @@ void title_update(void) {
         case 4:
             stars_step(3);
             g_title.scroll--;
-            if (g_title.scroll < -credits_length() || pad_pressed(0, PAD_CIRCLE)) {
+            if (g_title.scroll < -CREDIT_HEIGHT || pad_pressed(0, PAD_CIRCLE)) {
                 g_title.scroll = 240;
                 g_title.step = 2;
             }

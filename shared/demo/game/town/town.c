@@ -14,6 +14,7 @@ u8 lamp_spots[LAMP_MAX][2] = {
 
 u8 town_scene[] = { 10, 2, 3, 4, 4, 1, 15, 8, 20, 9, 20, 2, 10, 4, 0 };
 
+s32 town_main(s32 cmd, s32 arg);
 void town_init(void);
 void town_update(void);
 void town_draw(void);
