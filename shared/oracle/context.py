@@ -17,6 +17,7 @@ from shared.target.asmfile import AsmFunction, read_asm
 from shared.target.base import Base, Unit
 from shared.target.recipe import Recipe, find_recipes
 from shared.target.stubs import Stub, find_stubs
+from shared.target.symbols import encoded_address, read_symbols
 
 _macros: dict[str, AsmMacros] = {}
 _recipes: dict[str, dict[str, Recipe]] = {}
@@ -95,6 +96,18 @@ class TuContext:
             return read_asm(path, self.base.byte_order).function(function)
         except InstrumentFault:
             return None
+
+    def filed_address(self, name: str) -> int | None:
+        """Where the symbol files, or an address in the name itself, put a name the link does not know."""
+        known = self._filed.get(name)
+        return known if known is not None else encoded_address(name)
+
+    @cached_property
+    def _filed(self) -> dict[str, int]:
+        try:
+            return read_symbols(self.tree, self._binary.symbols)
+        except MissingInput:
+            return {}
 
     def asm_data(self, function: str) -> tuple[str, ...]:
         """Data symbols the stub's own `.s` defines."""

@@ -21,12 +21,16 @@ AsmReader = Callable[[str], AsmFunction | None]
 """The stub's own `.s` of a function, for the names it uses; None when it cannot be read."""
 
 
-def explain(base: Base, linked: Linked, function: str, asm: AsmReader) -> Judgement:
+AddressBook = Callable[[str], int | None]
+"""Where the project's symbol files, or the name itself, put a name that the link does not know."""
+
+
+def explain(base: Base, linked: Linked, function: str, asm: AsmReader, addresses: AddressBook) -> Judgement:
     """The verdict on the draft of `function`, alone in `linked`, which is not equal to the image."""
     comparison = Comparison(base, linked)
     code = comparison.code(function)
     words = len(code.target) if code else None
-    evidence = _Evidence(base, comparison, asm)
+    evidence = _Evidence(base, comparison, asm, addresses)
     distance = code.distance if code else 0
     if code is not None:
         evidence.function(code)
@@ -127,8 +131,8 @@ def _elsewhere(comparison: Comparison, function: str, evidence: _Evidence) -> in
 
 
 class _Evidence:
-    def __init__(self, base: Base, comparison: Comparison, asm: AsmReader) -> None:
-        self.base, self.comparison, self.asm = base, comparison, asm
+    def __init__(self, base: Base, comparison: Comparison, asm: AsmReader, addresses: AddressBook) -> None:
+        self.base, self.comparison, self.asm, self.addresses = base, comparison, asm, addresses
         gone = frozenset(comparison.unit.defined) - frozenset(comparison.linked.found.defined)
         self.names = Names(base, comparison.unit, gone)
         self.found: list[Evidence] = []
@@ -183,6 +187,9 @@ class _Evidence:
         code = self.comparison.code(problem.function) if problem.function else None
         if code is not None and problem.offset >= 0:
             word, target = self._right(code, problem)
+        if not target and problem.kind == "unresolved":
+            address = self.addresses(problem.symbol)
+            target = "" if address is None else self.names.at(address)
         self.add("symbol", problem.function or problem.section, word, problem.symbol, target, problem.note)
 
     def _right(self, code: Code, problem: Problem) -> tuple[int | None, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ from shared.oracle.diagnostics import first_error
 from shared.oracle.explain import explain, explain_error
 from shared.oracle.hygiene import check_draft, normalise
 from shared.oracle.key import filter_key
+from shared.oracle.listing import listing
 from shared.records import Evidence, Judgement, Verdict
 from shared.target.base import Base
 from shared.target.objfile import read_object
@@ -32,6 +34,14 @@ from shared.target.vlink import Linked, link
 log = logging.getLogger(__name__)
 
 _PROBE = b"#error this line is compiled\n"
+
+
+@dataclass(frozen=True)
+class Look:
+    """A verdict and, where there is code to compare, the listing of it beside the target."""
+
+    judgement: Judgement
+    listing: str = ""
 
 
 class Judge:
@@ -86,6 +96,24 @@ class Judge:
             log.warning("FILTER-FAULT binary=%s function=%s: %s", self.base.binary, function, error)
             return Judgement(Verdict.FAULT, str(error))
 
+    def look(self, tu: str, function: str, draft: bytes) -> Look:
+        """`judge`, with the aligned listing a model can repair from ("" when there is no code to compare)."""
+        seen: list[Linked] = []
+        try:
+            context = self.context(tu)
+            text = normalise(draft)
+            judgement = self._judge(context, function, text, seen)
+            if judgement.closeness is None or judgement.passed:
+                return Look(judgement)
+            if not seen:  # the verdict came from the cache
+                spliced = splice(context.source, {function: text}, context.stubs)
+                built = [self.build(part, spliced) for part in context.parts]
+                seen = [linked for linked in built if isinstance(linked, Linked) and not linked.equal]
+            return Look(judgement, listing(self.base, seen[-1], function, context.asm) if seen else "")
+        except (CampaignError, OSError) as error:
+            log.warning("FILTER-FAULT binary=%s function=%s: %s", self.base.binary, function, error)
+            return Look(Judgement(Verdict.FAULT, str(error)))
+
     def control(self, tu: str) -> Judgement:
         """The verdict on the unit with no draft in it: AGREE, or a FAULT that says what is wrong."""
         with self._lock:
@@ -132,7 +160,7 @@ class Judge:
             return explain_error(error, compiled.stderr, function, part.recipe.source)
         return link(self.base, part.unit, read_object(compiled.object))
 
-    def _judge(self, context: TuContext, function: str, draft: bytes) -> Judgement:
+    def _judge(self, context: TuContext, function: str, draft: bytes, seen: list[Linked] | None = None) -> Judgement:
         stubs = context.stubs_of(function)
         if not stubs:
             return Judgement(
@@ -146,17 +174,25 @@ class Judge:
         spliced = splice(context.source, {function: draft}, context.stubs)
         result = Judgement(Verdict.AGREE, "every word and all data equal after relocation")
         for part in context.parts:
-            result = self._judge_part(context, part, function, draft, spliced)
+            result = self._judge_part(context, part, function, draft, spliced, seen)
             if not result.passed:
                 break
         return result
 
-    def _judge_part(self, context: TuContext, part: Part, function: str, draft: bytes, spliced: Spliced) -> Judgement:
+    def _judge_part(
+        self,
+        context: TuContext,
+        part: Part,
+        function: str,
+        draft: bytes,
+        spliced: Spliced,
+        seen: list[Linked] | None,
+    ) -> Judgement:
         key = self.key(part, spliced)
         known = self.cache.get(key) if self.cache else None
         if known is not None:
             return known
-        result = self.refusal(context, function, draft) or self._fresh(context, part, function, spliced)
+        result = self.refusal(context, function, draft) or self._fresh(context, part, function, spliced, seen)
         if result.verdict is Verdict.FAULT:
             return result
         result = msgspec.structs.replace(result, key=key)
@@ -178,14 +214,18 @@ class Judge:
         evidence = tuple(Evidence("rule", f"{function}.c:{v.line}", note=str(v)) for v in violations)
         return Judgement(Verdict.REFUSED, str(violations[0]), evidence=evidence)
 
-    def _fresh(self, context: TuContext, part: Part, function: str, spliced: Spliced) -> Judgement:
+    def _fresh(
+        self, context: TuContext, part: Part, function: str, spliced: Spliced, seen: list[Linked] | None
+    ) -> Judgement:
         linked = self.build(part, spliced)
+        if seen is not None and isinstance(linked, Linked):
+            seen.append(linked)
         if isinstance(linked, Judgement):
             result = linked
         elif linked.equal:
             return self._agree(context, part, function, linked)
         else:
-            result = explain(self.base, linked, function, context.asm)
+            result = explain(self.base, linked, function, context.asm, context.filed_address)
         if result.verdict is Verdict.FAULT:
             return result
         control = self.control(context.tu)
