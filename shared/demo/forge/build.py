@@ -53,12 +53,14 @@ def forge(
     extra_toml: str = "",
     config: Path | None = None,
     name: str = "game",
+    each: bool = True,
 ) -> Forged:
     """Makes `dest`/project and `dest`/truth from C sources; docs/forge.md describes both ends.
 
-    `extra_toml` is appended to the project's campaign.toml; `config` replaces `sources`/forge.toml. Every right body is
-    proven by a build before it is called right. Raises ConfigError for the input, MissingTool, InstrumentFault; then
-    nothing of `dest` is left.
+    `extra_toml` is appended to the project's campaign.toml; `config` replaces `sources`/forge.toml. A body is called
+    right only after a build: one with all bodies of its TU, and one with it alone (`each=False` leaves out the latter
+    where inlining cannot matter; it takes most of the time). Raises ConfigError for the input, MissingTool,
+    InstrumentFault; then nothing of `dest` is left.
     """
     started = time.monotonic()
     if dest.exists() and any(dest.iterdir()):
@@ -88,16 +90,10 @@ def forge(
             if (project / image.binary.output).read_bytes() != image.data:
                 raise InstrumentFault(f"forge: {image.binary.output} built from stubs differs from the retail image")
         log.info("all-stub build identical")
-        verifier = Verifier(settings, images, project, stage)
-        proven: list[Proven] = []
-        for b in units:
-            texts = {unit.segment: unit_text(unit, names[b], splits[b]) for unit in units[b]}
-            mine = [
-                place_strings(body, splits[b].rodata.get(body.segment, {}), images[b])
-                for body in bodies
-                if body.binary == b
-            ]
-            proven += verifier.check(units[b], texts, mine)
+        every = [unit for members in units.values() for unit in members]
+        texts = {(u.binary, u.segment): unit_text(u, names[u.binary], splits[u.binary]) for u in every}
+        placed = [place_strings(b, splits[b.binary].rodata.get(b.segment, {}), images[b.binary]) for b in bodies]
+        proven = Verifier(settings, images, project, stage).check(every, texts, placed, each)
         _write_truth(dest, proven, units, names, images)
         commit_history(project)
         shutil.rmtree(stage)

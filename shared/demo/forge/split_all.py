@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from shared.demo.forge.units import Unit
 from shared.errors import InstrumentFault
 
 ROUNDS = 4
+log = logging.getLogger(__name__)
 
 
 def split_all(
@@ -50,14 +52,14 @@ def split_all(
             own = externals if name == settings.resident else {}
             text = symbol_file(names[name], images[name], own, functions, extra[name])
             (project / "config" / name / "symbol_addrs.txt").write_text(text, encoding="ascii")
-        if settings.resident in stale:
-            stale = set(images)
+        log.info("splat: %s", ", ".join(sorted(stale)))
         with ThreadPoolExecutor(CORES) as pool:
             splits |= zip(stale, pool.map(lambda name: _split(name, project, stage), stale), strict=True)
         before = {name: dict(found) for name, found in extra.items()}
-        for name in images:
-            _complete(settings, units[name], names, splits[name], name, bodies, extra)
-        stale = {name for name in images if extra[name] != before[name]}
+        waiting = {n for n in images if _complete(settings, units[n], names, splits[n], n, bodies, extra)}
+        stale = waiting | {name for name in images if extra[name] != before[name]}
+        for name in stale:
+            log.debug("%s also lists %s", name, ", ".join(sorted(extra[name].keys() - before[name].keys())))
         if not stale:
             return splits
     missing = ", ".join(
@@ -84,8 +86,9 @@ def _complete(
     name: str,
     bodies: Sequence[Body],
     extra: dict[str, dict[str, int]],
-) -> None:
-    """Adds to `extra` what the symbol files still lack."""
+) -> bool:
+    """Adds to `extra` what the symbol files still lack; true when this binary waits for a name of the resident's."""
+    waits = False
     own = names[name].own
     wanted = {n for n, symbol in own.items() if symbol.function}
     found = split.functions()
@@ -102,6 +105,7 @@ def _complete(
             continue
         for need in body.needs - split.linked:
             owner = name if need in own else settings.resident
+            waits |= owner != name
             extra[owner][need] = names[owner].addresses[need]
     for unit in units:
         if unit.shared:
@@ -109,3 +113,4 @@ def _complete(
             for i, (string, address) in enumerate(split.rodata.get(unit.segment, {}).items()):
                 if string not in own and string not in extra[name]:
                     extra[name][f"{stem}_str_{i}"] = address
+    return waits

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.demo.forge.flags import EMULATION, compile_command
+from shared.demo.forge.flags import EMULATION, compile_command, tu_flags
 from shared.demo.forge.retail import Image
 from shared.demo.forge.settings import Settings
 from shared.demo.forge.tools import CORES, LIMITS, PREFIX
@@ -38,33 +38,48 @@ class Verifier:
         self.stage = stage.resolve()
         self._slots = threading.local()
 
-    def check(self, units: Sequence[Unit], texts: Mapping[str, str], bodies: Sequence[Body]) -> list[Proven]:
-        """Proves the bodies of one binary; `texts` are its TUs by segment with every function open."""
-        by_unit = {unit.segment: [b for b in bodies if b.segment == unit.segment] for unit in units}
-        with ThreadPoolExecutor(CORES) as pool:
-            alone = dict(
-                pool.map(
-                    lambda job: ((job[0].segment, job[1].function), self._try(job[0], texts, [job[1]])),
-                    [(unit, body) for unit in units for body in by_unit[unit.segment]],
-                )
-            )
-            return [
-                proven
-                for result in pool.map(lambda u: self._unit(u, texts, by_unit[u.segment], alone), units)
-                for proven in result
-            ]
+    def check(
+        self, units: Sequence[Unit], texts: Mapping[tuple[str, str], str], bodies: Sequence[Body], each: bool
+    ) -> list[Proven]:
+        """Proves the bodies; `texts` are the TUs by binary and segment with every function open.
 
-    def _unit(
+        Every TU is built with all its bodies. Each body is also built alone, unless `each` is off, the TU passed as a
+        whole and is compiled without inlining: then only that is known of it, and taken to hold for each.
+        """
+        work = [(unit, [b for b in bodies if (b.binary, b.segment) == (unit.binary, unit.segment)]) for unit in units]
+        work = [(unit, mine) for unit, mine in work if mine]
+        with ThreadPoolExecutor(CORES) as pool:
+            whole = list(pool.map(lambda job: self._try(job[0], texts, job[1]), work))
+            singles = [
+                (unit, body)
+                for (unit, mine), reason in zip(work, whole, strict=True)
+                if each or reason or self._inlines(unit)
+                for body in mine
+            ]
+            alone = dict(
+                zip(map(_key, singles), pool.map(lambda job: self._try(job[0], texts, [job[1]]), singles), strict=True)
+            )
+            results = pool.map(
+                lambda job: self._settle(job[0][0], job[0][1], texts, not job[1], alone),
+                zip(work, whole, strict=True),
+            )
+            return [proven for result in results for proven in result]
+
+    def _inlines(self, unit: Unit) -> bool:
+        return "-fno-inline" not in tu_flags(self.settings, self.settings.binaries[unit.binary], unit.file)
+
+    def _settle(
         self,
         unit: Unit,
-        texts: Mapping[str, str],
         bodies: Sequence[Body],
-        alone: Mapping[tuple[str, str], str],
+        texts: Mapping[tuple[str, str], str],
+        whole: bool,
+        alone: Mapping[tuple[str, str, str], str],
     ) -> list[Proven]:
-        reasons = {body.function: alone[unit.segment, body.function] for body in bodies}
-        if not bodies or not self._try(unit, texts, bodies):
-            whole = any(reasons.values())
-            return [Proven(body, not reasons[body.function], whole) for body in bodies]
+        reasons = {body.function: alone.get(_key((unit, body)), "") for body in bodies}
+        if whole:
+            group = any(reasons.values())
+            return [Proven(body, not reasons[body.function], group) for body in bodies]
         kept: list[Body] = []
         for body in bodies:
             if not reasons[body.function]:
@@ -73,9 +88,9 @@ class Verifier:
                     kept.append(body)
         return [Proven(body, body in kept, False, reasons[body.function]) for body in bodies]
 
-    def _try(self, unit: Unit, texts: Mapping[str, str], bodies: Sequence[Body]) -> str:
+    def _try(self, unit: Unit, texts: Mapping[tuple[str, str], str], bodies: Sequence[Body]) -> str:
         """Empty when the binary stays identical with these bodies, else what is wrong."""
-        text = texts[unit.segment]
+        text = texts[unit.binary, unit.segment]
         for body in bodies:
             text = substitute(text, body)
         folder = self._slot()
@@ -110,6 +125,10 @@ class Verifier:
                 (folder / part).symlink_to(self.project / part)
             self._slots.folder = folder
         return folder
+
+
+def _key(job: tuple[Unit, Body]) -> tuple[str, str, str]:
+    return job[0].binary, job[0].segment, job[1].function
 
 
 def substitute(text: str, body: Body) -> str:
