@@ -14,7 +14,7 @@ from shared.demo.mutants.kinds import Kind, mutate
 
 __all__ = ["Body", "Corpus", "Kind", "Mutant", "load_corpus", "mutants", "mutate"]
 
-_FUTILE = 200
+_FUTILE = 100
 """Tries in a row without a new mutant after which a kind is exhausted."""
 
 
@@ -33,22 +33,31 @@ def mutants(corpus: Corpus, seed: int, n: int, kinds: Sequence[Kind] = tuple(Kin
     random = Random(seed)
     found: list[Mutant] = []
     seen: set[tuple[str, str, str]] = set()
-    open_kinds = list(kinds)
-    while len(found) < n and open_kinds and corpus.bodies:
-        for kind in list(open_kinds):
-            mutant = _next(corpus, kind, random, seen)
+    open_bodies = {kind: list(corpus.bodies) for kind in kinds}
+    while len(found) < n and open_bodies:
+        for kind in list(open_bodies):
+            mutant = _next(corpus, kind, open_bodies[kind], random, seen)
             if mutant is None:
-                open_kinds.remove(kind)
+                del open_bodies[kind]
             elif len(found) < n:
                 found.append(mutant)
     return found
 
 
-def _next(corpus: Corpus, kind: Kind, random: Random, seen: set[tuple[str, str, str]]) -> Mutant | None:
-    for _ in range(_FUTILE):
-        body = random.choice(corpus.bodies)
+def _next(
+    corpus: Corpus, kind: Kind, bodies: list[Body], random: Random, seen: set[tuple[str, str, str]]
+) -> Mutant | None:
+    """A mutant not seen before; bodies that offer nothing of the kind leave the list."""
+    futile = 0
+    while bodies and futile < _FUTILE:
+        at = random.randrange(len(bodies))
+        body = bodies[at]
         text = mutate(corpus, body, kind, random)
-        if text is not None and (key := (body.binary, body.function, text)) not in seen:
+        if text is None:
+            del bodies[at]
+        elif (key := (body.binary, body.function, text)) in seen:
+            futile += 1
+        else:
             seen.add(key)
             return Mutant(kind, *key)
     return None

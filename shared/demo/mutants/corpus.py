@@ -79,6 +79,17 @@ class Corpus:
                     found.setdefault((body.binary, body.tu), []).append((body.function, node_text(node)))
         return found
 
+    def unit_names(self, body: Body) -> list[str]:
+        """Names used by the bodies of the same TU, which its headers or its text therefore declare; sorted."""
+        return self._unit_names[body.binary, body.tu]
+
+    @cached_property
+    def _unit_names(self) -> dict[tuple[str, str], list[str]]:
+        found: dict[tuple[str, str], set[str]] = {}
+        for body in self.bodies:
+            found.setdefault((body.binary, body.tu), set()).update(uses(body.text))
+        return {unit: sorted(names) for unit, names in found.items()}
+
     def callees(self, binary: str) -> dict[str, Signature]:
         """Functions a body of `binary` may call: its own and the resident ones."""
         return {**self.signatures.get(_RESIDENT, {}), **self.signatures.get(binary, {})}

@@ -127,8 +127,20 @@ def _global(corpus: Corpus, body: Body, random: Random) -> str | None:
     if not used:
         return None
     old = random.choice(used)
-    others = [name for name in pool if name not in used and bool(_NAME.match(name)) == (old in declared)]
-    return rename(body.text, {old: random.choice(others)}) if others else None
+    if old in declared:
+        others = [name for name in pool if name not in used and _NAME.match(name)]
+        return rename(body.text, {old: random.choice(others)}) if others else None
+    # The headers give each global one type; only a cast makes another global fit in the same place.
+    others = [name for name in corpus.unit_names(body) if name in pool and name != old and not _NAME.match(name)]
+    if not others:
+        return None
+    text = f"(*(__typeof__({old}) *)&{random.choice(others)})"
+    sites = (
+        _Site(node.start_byte, node.end_byte, [text])
+        for node in _inside(body)
+        if node.type == "identifier" and node_text(node) == old
+    )
+    return _one_of(body, sites, random)
 
 
 def _member(_: Corpus, body: Body, random: Random) -> str | None:
@@ -203,7 +215,7 @@ def _own_data(corpus: Corpus, body: Body, random: Random) -> str | None:
     function = definition(root)
     numbers = [node for node in _inside(body) if node.type == "number_literal" and _is_value(node)]
     if function is None or not numbers:
-        return None
+        return _template(_OWN_DATA)(corpus, body, random)
     number = random.choice(numbers)
     data = body.text.encode()
     own = f"static s32 own_number = {node_text(number)};\n".encode()
