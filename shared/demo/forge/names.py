@@ -98,8 +98,10 @@ def symbol_file(
             if not made or symbol.address in unseen or name in extra:
                 size = f" size:{symbol.size:#x}" if name in extra else ""
                 lines.append((symbol.address, f"{name} = {symbol.address:#010x}; // type:func{size}"))
-        elif not made or symbol.size > 4 or name in extra:
+        elif not made or symbol.size > 4 or name in extra or image.in_rodata(symbol.address):
             words = [f"size:{symbol.size:#x}"] if symbol.size > 4 or name in extra else []
+            # A string before the table is padded only while it is assembly.
+            words += ["align:4"] if image.in_rodata(symbol.address) and symbol.address % 4 == 0 else []
             # Else a table read by bytes is taken for bytes, and what it points to is not seen.
             words += ["type:u32"] if symbol.name in image.pointers else []
             tail = f" // {' '.join(words)}" if words else ""

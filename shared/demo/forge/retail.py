@@ -62,6 +62,10 @@ class Image:
         """File offset of an address."""
         return address - self.binary.address + self.code_offset
 
+    def in_rodata(self, address: int) -> bool:
+        """Whether an address lies in read-only data."""
+        return any(span.section == "rodata" and span.start <= address < span.end for span in self.spans)
+
     def read(self, address: int, size: int) -> bytes:
         """Bytes of the image at an address."""
         return self.data[self.offset(address) : self.offset(address) + size]
