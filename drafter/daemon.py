@@ -217,6 +217,7 @@ class Daemon:
     def _put(self, wave: WaveState) -> None:
         self.desk.remember(wave)
         self.desk.put(wave, set())
+        self.publisher.begin(wave.id)
 
     def _deal(self) -> None:
         self._dropped = 0

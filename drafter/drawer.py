@@ -66,9 +66,9 @@ class Drawer:
         self._frontier: Frontier | None = None
         self._open: frozenset[Key] = frozenset()
         self._looked = float("-inf")
+        self._said = ""
         self.rotation = Rotation()
         self.exhausted = False
-        self.starved = False
 
     def draw(self, unpublished: set[Key], put: Callable[[WaveState], None]) -> None:
         """Draws one wave if there is room behind the gater; empty turns before it are recorded as empty waves.
@@ -146,9 +146,9 @@ class Drawer:
 
     def _nothing(self, planned: Plan, coming_back: bool) -> None:
         self.exhausted = not coming_back
-        if not self.starved:
-            self.starved = True
-            event = "draw-starved" if coming_back else "frontier-exhausted"
+        event = "draw-starved" if coming_back else "frontier-exhausted"
+        if event != self._said:
+            self._said = event
             self._events.emit(event, frontier=planned.frontier, skipped=planned.skipped)
 
     def _write(self, planned: Plan, number: int) -> WaveState:
@@ -166,7 +166,8 @@ class Drawer:
         }
         wave = write_wave(self._state, planned, number, drafter.attempts, parameters, self._clock.stamp())
         self.rotation.last = number
-        self.starved = self.exhausted = False
+        self.exhausted = False
+        self._said = ""
         self._events.emit(
             "draw",
             wave=wave.id,

@@ -97,6 +97,7 @@ class Fleet:
 
     def dismiss(self, shard: Shard) -> None:
         """Forgets a collected shard; its slot is free for another, later each time none of them got anything done."""
+        self._ramp.sink(self.level, self.workers)
         if shard in self.retiring:
             self.retiring.remove(shard)
             return
@@ -144,7 +145,7 @@ class Fleet:
 
     def idle(self) -> None:
         """There is nothing to deal now."""
-        self._ramp.reset()
+        self._ramp.sink(self.level, self.workers)
 
     def watch(self, *, deadline: float | None = None) -> None:
         """Ends shards that make no progress, surplus ones without work, and all that run past `deadline`."""

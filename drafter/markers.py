@@ -81,6 +81,10 @@ class Publisher:
             self._close(wave, marker)
         self._unmarked.clear()
 
+    def begin(self, wave: str) -> None:
+        """The wave was drawn by us: since when its drafts wait is known from the first on."""
+        self._seen.add(wave)
+
     def closed(self, wave: str) -> bool:
         """The wave's closing marker is published: nothing of it will follow."""
         return wave in self._closed

@@ -11,29 +11,33 @@ FEW = 4
 
 
 class Ramp:
-    """The level the fleet may have now. Gap between agent starts = min(0.5 s, window / agents to start)."""
+    """The level the fleet may have now. It only limits growth: a freed slot is refilled at once.
+
+    Gap between agent starts = min(0.5 s, window / agents to start), from the moment the fleet was found cold.
+    """
 
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s
-        self._cold: tuple[float, int, float] | None = None
+        self._start: tuple[float, int, float] | None = None
+        self._cold = True
 
-    def reset(self) -> None:
-        """There is no work: the next work starts a ramp of its own when the fleet is cold by then."""
-        self._cold = None
+    def sink(self, level: int, goal: int) -> None:
+        """Agents ended and no work took their place: the fleet may be cold by now."""
+        if goal - level > max(FEW, goal * COLD_SHARE):
+            self._cold, self._start = True, None
 
     def ceiling(self, now: float, level: int, goal: int) -> int | None:
         """Most agents allowed in flight at monotonic time `now`, None when the ramp does not bind."""
-        short = goal - level
-        if self._cold is None:
-            if short <= max(FEW, goal * COLD_SHARE):
-                return None
-            self._cold = (now, level, min(LONGEST_GAP_S, self._window_s / short))
-        start, base, gap = self._cold
-        ceiling = base + 1 + int((now - start) / gap)
-        if ceiling >= goal:
-            self._cold = None
+        if not self._cold:
             return None
-        return ceiling
+        if self._start is None:
+            self._start = (now, level, min(LONGEST_GAP_S, self._window_s / max(1, goal - level)))
+        start, base, gap = self._start
+        ceiling = base + 1 + int((now - start) / gap)
+        if ceiling < goal:
+            return ceiling
+        self._cold = False
+        return None
 
 
 def apportion(workers: int, shares: Mapping[str, float]) -> dict[str, int]:
