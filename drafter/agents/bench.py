@@ -12,17 +12,19 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+import msgspec
 
 from shared.bases import Bases
 from shared.config import Campaign
 from shared.errors import CampaignError, InstrumentFault
 from shared.git import Git
 from shared.oracle.cache import VerdictCache
-from shared.oracle.judge import Judge, judge_for_binaries
+from shared.oracle.judge import Judge, Look
 from shared.records import Judgement, Verdict
 from shared.state import StateDir
 from shared.target.base import Base
@@ -67,21 +69,16 @@ class Bench:
         self._looked = float("-inf")
         self._free = threading.Condition()
 
-    def judge(self, binary: str, tu: str, function: str, code: bytes) -> Judgement:
+    def look(self, binary: str, tu: str, function: str, code: bytes) -> Look:
         """The verdict over every binary that compiles `tu`, `binary` first. A broken instrument is a FAULT verdict."""
         try:
             with self._generation() as generation:
-                judges = {binary: self._judge(generation, binary)}
-                for other, settings in self._campaign.binaries.items():
-                    if other != binary and _below(tu, settings.sources):
-                        judge = self._judge(generation, other)
-                        if tu in judge.base.tus:
-                            judges[other] = judge
+                judges = self._judges(generation, binary, tu)
                 with oracle_slot(self._state, slot_count(self._campaign)):
-                    return judge_for_binaries(judges, tu, function, code)
+                    return _look_in_all(judges, tu, function, code)
         except (CampaignError, OSError) as error:
             log.warning("ORACLE-FAULT binary=%s function=%r reason=%r", binary, function, str(error))
-            return Judgement(Verdict.FAULT, str(error))
+            return Look(Judgement(Verdict.FAULT, str(error)))
 
     def close(self) -> None:
         """Deletes scratch files and gives the seat back."""
@@ -124,6 +121,16 @@ class Bench:
             log.info("ORACLE-BASE commit=%s tree=%s", head[:12], self._seat.folder.name)
         return self._now
 
+    def _judges(self, generation: Generation, binary: str, tu: str) -> dict[str, Judge]:
+        """The judge of `binary`, then those of the other binaries that compile `tu` too."""
+        judges = {binary: self._judge(generation, binary)}
+        for other, settings in self._campaign.binaries.items():
+            if other != binary and _below(tu, settings.sources):
+                judge = self._judge(generation, other)
+                if tu in judge.base.tus:
+                    judges[other] = judge
+        return judges
+
     def _judge(self, generation: Generation, binary: str) -> Judge:
         with generation.making[binary]:
             if binary in generation.faults:
@@ -153,6 +160,18 @@ class Bench:
             for judge in self._now.judges.values():
                 judge.close()
         self._now = None
+
+
+def _look_in_all(judges: Mapping[str, Judge], tu: str, function: str, code: bytes) -> Look:
+    look = Look(Judgement(Verdict.FAULT, f"no binary compiles {tu}"))
+    for binary, judge in judges.items():
+        look = judge.look(tu, function, code)
+        if not look.judgement.passed:
+            if len(judges) > 1:
+                reason = f"in {binary}: {look.judgement.reason}"
+                look = Look(msgspec.structs.replace(look.judgement, reason=reason), look.listing)
+            break
+    return look
 
 
 @contextmanager

@@ -58,8 +58,8 @@ def serve(bench: Bench, threads: int, requests: BinaryIO, answers: BinaryIO) -> 
     def work(request: dict[str, Any]) -> None:
         wire.send({"id": request["id"], "started": True})
         code = request["code"].encode("utf-8", "replace")
-        judgement = bench.judge(request["binary"], request["tu"], request["function"], code)
-        wire.send({"id": request["id"], "judgement": encode(judgement), "diff": ""})
+        look = bench.look(request["binary"], request["tu"], request["function"], code)
+        wire.send({"id": request["id"], "judgement": encode(look.judgement), "diff": look.listing})
 
     threading.Thread(target=pulse, daemon=True).start()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="oracle")

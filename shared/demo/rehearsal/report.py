@@ -28,7 +28,7 @@ class Report:
 
     def asked(self, plan: Plan) -> None:
         """A request for this attempt came in."""
-        self._plans[plan.key] = plan.script
+        self._plans[plan.key] = plan.script.value
         self.changed = True
 
     def answered(self, result: str, key: CardKey | None = None, right: bool = False) -> None:
