@@ -76,8 +76,8 @@ def compile_command(settings: Settings, binary: Binary, file: str) -> list[str]:
 
 def cpp_command(settings: Settings, binary: Binary, file: str) -> list[str]:
     """Preprocesses one file to stdout without line markers; the caller adds the source."""
-    machine = [*MACHINE[settings.platform], "-O2", "-mno-abicalls", "-msoft-float", "-ffreestanding", "-fno-builtin"]
-    return [f"{PREFIX}gcc", *machine, "-E", "-P", "-Iinclude", *definitions(settings, binary, file)]
+    flags = tu_flags(settings, binary, file)
+    return [f"{PREFIX}gcc", *flags, "-E", "-P", "-Iinclude", *definitions(settings, binary, file)]
 
 
 def assembler_flags(settings: Settings, binary: Binary) -> list[str]:

@@ -65,7 +65,8 @@ def splat_yaml(settings: Settings, image: Image, units: Sequence[Unit], disk: Pa
     end = max(span.end for span in loaded)
     end += -end % (16 if binary.pad_sections else 4)
     if file_end - end >= 16:
-        lines.append(f"      - [{image.offset(end):#x}, {loaded[-1].section}, {name}/padding]")
+        last = [section for section in binary.order if section not in NOLOAD][-1]
+        lines.append(f"      - [{image.offset(end):#x}, {last}, {name}/padding]")
     lines += [f"      - {{type: {s.section}, vram: {s.start:#010x}, name: {s.segment}}}" for s in rest]
     bss_size = max((span.end for span in rest), default=file_end) - file_end
     bss = f"    bss_size: {bss_size:#x}\n" if bss_size else ""
