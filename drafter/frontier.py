@@ -16,6 +16,7 @@ from drafter.draw import Frontier, Key, Refused
 from shared.config import Campaign
 from shared.errors import CampaignError, RepositoryError
 from shared.git import Git
+from shared.oracle.context import find_asm
 from shared.records import Card
 from shared.target.asmfile import AsmFile, read_asm
 from shared.target.stubs import Stub, find_stubs
@@ -113,7 +114,9 @@ class FrontierReader:
 
     def _card(self, entry: _Open) -> Card | Refused:
         stub = entry.stub
-        path = self._campaign.root / stub.asm
+        root = self._campaign.root
+        # In a TU of several binaries the stub's folder lies below each binary's own assembly.
+        path = find_asm(root, self._campaign.binaries[entry.binary].asm, stub) or root / stub.asm
         asm = self._read_asm(path)
         if isinstance(asm, str):
             return Refused(entry.binary, stub.function, NO_ASM, asm)
@@ -124,7 +127,7 @@ class FrontierReader:
             binary=entry.binary,
             function=stub.function,
             tu=entry.tu,
-            asm=stub.asm,
+            asm=path.relative_to(root).as_posix(),
             address=function.address,
             instructions=function.instructions,
         )
