@@ -45,8 +45,8 @@ class Compilers:
             output_kib=256,
             file_mib=OBJECT_MIB,
         )
-        parent = scratch or Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
-        self._folder = Path(tempfile.mkdtemp(prefix="oracle-", dir=parent))
+        self._parent = scratch
+        self._folder: Path | None = None
         self._lock = threading.Lock()
         self._idle: list[Mirror] = []
         self._made = 0
@@ -76,7 +76,10 @@ class Compilers:
 
     def close(self) -> None:
         """Deletes all scratch files."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with self._lock:
+            folder, self._folder, self._idle = self._folder, None, []
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def _mirror(self, recipe: Recipe) -> Iterator[Mirror]:
@@ -95,9 +98,12 @@ class Compilers:
                 if mirror.recipe == recipe:
                     self._idle.remove(mirror)
                     return mirror
+            if self._folder is None:
+                parent = self._parent or Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+                self._folder = Path(tempfile.mkdtemp(prefix="oracle-", dir=parent))
             self._made += 1
-            number = self._made
-        return Mirror(self._tree, recipe, self._folder / str(number))
+            folder = self._folder / str(self._made)
+        return Mirror(self._tree, recipe, folder)
 
     def _give_back(self, mirror: Mirror) -> None:
         with self._lock:

@@ -34,7 +34,6 @@ def explain(base: Base, linked: Linked, function: str, asm: AsmReader, addresses
     distance = code.distance if code else 0
     if code is not None:
         evidence.function(code)
-    distance += _elsewhere(comparison, function, evidence)
     differences, wrong = comparison.data
     for difference in differences:
         distance += difference.distance
@@ -46,6 +45,7 @@ def explain(base: Base, linked: Linked, function: str, asm: AsmReader, addresses
             show_data(difference.target) if difference.target else "",
             difference.note or "the data beside the code differs",
         )
+    distance += _elsewhere(comparison, function, evidence)
     for item in wrong:
         evidence.wrong(item, None)
     for problem in linked.problems:
@@ -116,11 +116,12 @@ def _verdict(
 def _elsewhere(comparison: Comparison, function: str, evidence: _Evidence) -> int:
     """Distance in code that is not the draft's: other functions it changed, functions it added."""
     distance = 0
+    moved = bool(comparison.data[0])  # what others name has merely moved behind data that grew
     for name in comparison.others:
         if name == function:
             continue
         other = comparison.code(name)
-        if other is not None and not other.equal:
+        if other is not None and not other.equal and (other.distance or not moved):
             distance += other.distance
             note = f"changes {name} as well" if other.mine else f"takes {name} away"
             evidence.add("word", name, None, "", "", note)
