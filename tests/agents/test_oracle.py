@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from drafter.agents.judges import ProcessOracle, open_oracle
 from drafter.agents.oracle import Look
 from shared.bases import Bases
 from shared.config import Campaign, load_campaign
-from shared.demo.forge.build import forge
+from shared.demo.forge import Forged as Game
 from shared.demo.rehearsal.settings import Script
 from shared.demo.rehearsal.truth import Truth, load_truth
 from shared.demo.rehearsal.wrong import wrong_draft
@@ -25,8 +26,6 @@ from shared.records import Card, Verdict
 from shared.state import StateDir, create_state
 from shared.target.stubs import find_stubs
 from tests.agents.conftest import Tiny
-
-SMALL = Path(__file__).parent.parent / "fixtures/small"
 
 
 @dataclass(frozen=True)
@@ -47,16 +46,17 @@ class Forged:
 
 
 @pytest.fixture(scope="module")
-def forged(tmp_path_factory: pytest.TempPathFactory) -> Forged:
-    """Forged once for this module."""
-    folder = tmp_path_factory.mktemp("forged")
-    made = forge(folder, SMALL, extra_toml="")
-    campaign = load_campaign(made.project / "campaign.toml")
-    state = create_state(made.project, "small", home=folder / "state")
-    commit = Git(made.project).commit_of("main")
+def forged(forged_small: Game, tmp_path_factory: pytest.TempPathFactory) -> Forged:
+    """A copy of the small game with its bases made, for this module to write to."""
+    folder = tmp_path_factory.mktemp("oracle") / "forged"
+    shutil.copytree(forged_small.project.parent, folder, symlinks=True)
+    root = folder / "project"
+    campaign = load_campaign(root / "campaign.toml")
+    state = create_state(root, "small", home=folder / "state")
+    commit = Git(root).commit_of("main")
     for binary in campaign.binaries:
         Bases(campaign, state).ensure(binary, commit, slots=1)
-    return Forged(made.project, campaign, state, load_truth(folder))
+    return Forged(root, campaign, state, load_truth(folder))
 
 
 def ask(oracle: ProcessOracle, questions: list[tuple[Card, str]]) -> list[Look]:
