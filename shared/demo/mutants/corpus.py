@@ -19,7 +19,10 @@ _RESIDENT = "main"
 
 
 class Body(Struct, frozen=True):
-    """The right body of one stub: declarations and one definition, in the project's names."""
+    """The right body of one stub: declarations and one definition, in the project's names.
+
+    `alone`: right by itself; otherwise only together with the other bodies of its TU.
+    """
 
     binary: str
     function: str
@@ -27,6 +30,7 @@ class Body(Struct, frozen=True):
     address: int
     text: str = ""
     file: str = ""
+    alone: bool = True
 
 
 @dataclass(frozen=True)
