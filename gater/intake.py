@@ -79,7 +79,7 @@ class Intake:
     def _gone(self, item: Item) -> None:
         base = self.stubs.commit
         commit = self.credits.commit_of(item.ref.digest)
-        if commit is not None:
+        if commit is not None and self.ledger.banked_as(item.ref.digest) in (None, item.ref.id):
             self._assure_batch(commit, item)
             item.judgement = item.judgement or PASSED_BEFORE
             reason = f"its commit {commit[:12]} is on the landing branch"
@@ -87,7 +87,11 @@ class Intake:
             return
         known = self.ledger.standing.get(item.ref.id)
         passed = item.judgement is not None and item.judgement.passed
-        if passed or (known is not None and (known.stage == "gate" or known.verdict == Verdict.AGREE.value)):
+        if (
+            commit is not None
+            or passed
+            or (known is not None and (known.stage == "gate" or known.verdict == Verdict.AGREE.value))
+        ):
             item.judgement = item.judgement or PASSED_BEFORE
             self.verdicts.gated(item, GateVerdict.ALREADY, "the stub is gone: another body is committed", base)
             return

@@ -102,7 +102,7 @@ def filter_job(
     started = time.monotonic()
     seat = _seat(campaign, state, "filter", slots)
     try:
-        seat.sync(commit)
+        seat.sync(commit, read_only=True)
         loaded = _load(bases)
         cache = VerdictCache(state.cache / "verdicts")
         judged = judge_group(

@@ -44,6 +44,10 @@ class Ledger:
         self._ledger = Journal(folder / "ledger.jsonl")
         self._steps = Journal(folder / "gater.jsonl")
 
+    def banked_as(self, digest: str) -> str | None:
+        """Id of the draft of this content that has the BANKED verdict; equal drafts of it are ALREADY there."""
+        return next((r.id for r in self.standing.values() if r.digest == digest and r.verdict == "BANKED"), None)
+
     def verdict(self, row: DraftRow) -> None:
         """A verdict, durable. The same standing twice in a row is written once."""
         known = self.standing.get(row.id)

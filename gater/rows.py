@@ -46,7 +46,7 @@ class DraftRow(Struct, frozen=True, omit_defaults=True):
     schema: int = SCHEMA
 
 
-class MarkerRow(Struct, frozen=True, omit_defaults=True):
+class MarkerRow(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="marker"):
     """A settled marker. `filter` sums to `drafts`; `gate` and the judged part of `waiting` sum to `filter`'s AGREE."""
 
     at: str
@@ -60,11 +60,10 @@ class MarkerRow(Struct, frozen=True, omit_defaults=True):
     commits: list[str]
     wall_s: float
     mode: str
-    kind: str = "marker"
     schema: int = SCHEMA
 
 
-class BatchRow(Struct, frozen=True, omit_defaults=True):
+class BatchRow(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="batch"):
     """One gate of one slate: what was built, what landed. `recovered`: written for a landing whose row a death ate."""
 
     at: str
@@ -84,11 +83,10 @@ class BatchRow(Struct, frozen=True, omit_defaults=True):
     stale_state: bool = False
     followed: str = ""
     recovered: bool = False
-    kind: str = "batch"
     schema: int = SCHEMA
 
 
-class WaveRow(Struct, frozen=True, omit_defaults=True):
+class WaveRow(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="wave"):
     """A finished wave. `cost_usd` covers `cost_known` of `agents` agents; the others' cost is unknown, not zero."""
 
     at: str
@@ -111,7 +109,6 @@ class WaveRow(Struct, frozen=True, omit_defaults=True):
     h429: dict[str, int]
     wall_s: float
     mode: str
-    kind: str = "wave"
     schema: int = SCHEMA
 
 

@@ -226,5 +226,8 @@ def decode(kind: type[R], value: Any) -> R:
 
 
 def encode(record: Struct) -> Any:
-    """The JSON object of a record."""
-    return msgspec.to_builtins(record)
+    """The JSON object of a record; its `schema` is always spelled out."""
+    value = msgspec.to_builtins(record)
+    if "schema" in record.__struct_fields__:
+        value["schema"] = record.schema  # type: ignore[attr-defined]
+    return value

@@ -39,17 +39,24 @@ class Workspace:
         """Root of the private worktree."""
         return self.folder / "tree"
 
-    def sync(self, commit: str) -> None:
+    def sync(self, commit: str, *, read_only: bool = False) -> None:
         """Puts the tree at `commit` with all inputs in place; builds left in it stay, for a warm rebuild.
 
+        `read_only`: this slot's users never write into the tree, so a tree at `commit` needs no second look.
         Raises MissingInput (`MISSING <path>`) when an input is not in the person's checkout, InstrumentFault else.
         """
         git = Git(self.tree)
-        if not self._usable():
+        head = self._head()
+        if head is None:
             self._rebuild(commit)
-        elif git.find("HEAD") != commit or git.call("status", "--porcelain", "--untracked-files=no"):
-            git.call("checkout", "--quiet", "--detach", "--force", commit)
-        git.call("clean", "-fdq")
+        elif head != commit or not (read_only or self._clean(git)):
+            try:
+                git.call("checkout", "--quiet", "--detach", "--force", commit)
+                git.call("clean", "-fdq")
+            except GitError as error:
+                raise InstrumentFault(
+                    f"workspace {self.folder.name} cannot be put at {commit[:12]}: {error}"
+                ) from error
         self._copy_inputs()
 
     def wipe(self) -> None:
@@ -66,10 +73,19 @@ class Workspace:
         """Gives the slot back."""
         self.lock.release()
 
-    def _usable(self) -> bool:
-        if not (self.tree / ".git").is_file():
-            return False
-        return Git(self.tree).attempt("rev-parse", "--is-inside-work-tree").ok
+    def _head(self) -> str | None:
+        """The commit the tree is at, read from its files; None when the tree is missing, broken or half-made."""
+        try:
+            link = (self.tree / ".git").read_text("utf-8")
+            admin = Path(link.removeprefix("gitdir:").strip())
+            head = (admin / "HEAD").read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+        broken = (admin / "index.lock").exists() or not (admin / "index").exists()
+        return None if broken else head
+
+    def _clean(self, git: Git) -> bool:
+        return not git.call("status", "--porcelain", "--untracked-files=normal")
 
     def _rebuild(self, commit: str) -> None:
         self.wipe()
@@ -126,14 +142,21 @@ def inputs_stamp(campaign: Campaign) -> str:
     rows: list[tuple[str, int, int]] = []
     for name in campaign.project.inputs:
         path = campaign.root / name
-        files = sorted(_files(path)) if path.is_dir() else [path] if path.exists() else []
-        for file in files:
-            status = file.stat()
-            rows.append((file.relative_to(campaign.root).as_posix(), status.st_size, status.st_mtime_ns))
+        if path.is_dir():
+            rows.extend(_stats(str(path), name))
+        elif path.exists():
+            status = path.stat()
+            rows.append((name, status.st_size, status.st_mtime_ns))
+    rows.sort()
     return digest_json([campaign.project.inputs, rows])
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            yield Path(parent) / name
+def _stats(folder: str, name: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            inner = f"{name}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                yield from _stats(entry.path, inner)
+            else:
+                status = entry.stat(follow_symlinks=False)
+                yield inner, status.st_size, status.st_mtime_ns

@@ -116,7 +116,7 @@ class Bench:
                 self._seat = acquire(self._campaign, self._state, "oracle", SEATS)
                 if self._seat is None:
                     raise InstrumentFault(f"all {SEATS} oracle workspaces are held; end shards that are not needed")
-            self._seat.sync(head)
+            self._seat.sync(head, read_only=True)
             self._now = Generation(head)
             log.info("ORACLE-BASE commit=%s tree=%s", head[:12], self._seat.folder.name)
         return self._now

@@ -21,7 +21,7 @@ from rich.table import Table
 from shared.config import load_campaign
 from shared.demo.night.count import Count, count_night, load_truth
 from shared.demo.night.show import Show
-from shared.demo.night.stage import Stage, set_stage, start_daemon
+from shared.demo.night.stage import FORGED, Stage, set_stage, start_daemon
 from shared.errors import ConfigError, InstrumentFault
 from shared.exits import Exit
 from shared.git import Git
@@ -88,7 +88,7 @@ def play(folder: Path, sources: Path, *, waves: int, seed: int, workers: int, qu
         night_s = time.monotonic() - night
     finally:
         stage.end()
-    counted = count_night(campaign, stage.state, load_truth(folder), start, folder)
+    counted = count_night(campaign, stage.state, load_truth(folder / FORGED), start, folder)
     rehearsal = orjson.loads(stage.report.read_bytes()) if stage.report.exists() else {}
     return _summary(seed, sorted(campaign.binaries), counted, stage, rehearsal, night_s, time.monotonic() - begun)
 
@@ -101,9 +101,9 @@ def run_night(stage: Stage, waves: int, *, quiet: bool = True) -> None:
     daemons = {"gater": gater, "drafter": drafter}
     try:
         with Show(stage.state, quiet=quiet) as show:
-            _wait(daemons, "drafter", logs, show)
+            _wait(stage, daemons, "drafter", logs, show)
             stage.state.stop.touch()
-            _wait(daemons, "gater", logs, show)
+            _wait(stage, daemons, "gater", logs, show)
     finally:
         for process in daemons.values():
             _end(process)
@@ -113,13 +113,17 @@ def run_night(stage: Stage, waves: int, *, quiet: bool = True) -> None:
             raise InstrumentFault(f"{name} ended with code {process.returncode}; its log is {logs[name]}")
 
 
-def _wait(daemons: dict[str, subprocess.Popen[bytes]], name: str, logs: dict[str, Path], show: Show) -> None:
+def _wait(
+    stage: Stage, daemons: dict[str, subprocess.Popen[bytes]], name: str, logs: dict[str, Path], show: Show
+) -> None:
     deadline = time.monotonic() + NIGHT_LIMIT_S
     while daemons[name].poll() is None:
         if time.monotonic() > deadline:
             raise InstrumentFault(f"{name} did not end within {NIGHT_LIMIT_S:.0f} s; its log is {logs[name]}")
         if name == "drafter" and daemons["gater"].poll() not in (None, 0):
             raise InstrumentFault(f"gater ended with code {daemons['gater'].returncode}; its log is {logs['gater']}")
+        if stage.rehearsal.poll() is not None:
+            raise InstrumentFault(f"the rehearsal model died; its log is {stage.folder / 'rehearsal.log'}")
         show.update()
         time.sleep(0.1)
 

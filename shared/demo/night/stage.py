@@ -66,6 +66,10 @@ backoff_max_s = 2.0
 """
 
 
+FORGED = "forged"
+"""Folder of the forged project and its truth, below the demo's own."""
+
+
 @dataclass
 class Stage:
     """A demo campaign ready to start. `end` stops the rehearsal model."""
@@ -108,9 +112,9 @@ def set_stage(folder: Path, sources: Path, seed: int, *, workers: int, extra: tu
     begun = time.monotonic()
     port = _free_port()
     config = SHORTENED.format(url=f"http://127.0.0.1:{port}/v1", key_file=key_file, workers=workers)
-    forged = forge(folder, sources, extra_toml=config)
+    forged = forge(folder / FORGED, sources, extra_toml=config)
     forge_s = time.monotonic() - begun
-    command = [sys.executable, "-m", "shared.demo.rehearsal", "--truth", str(folder), "--seed", str(seed)]
+    command = [sys.executable, "-m", "shared.demo.rehearsal", "--truth", str(folder / FORGED), "--seed", str(seed)]
     command += [
         "--port",
         str(port),
