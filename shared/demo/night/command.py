@@ -22,6 +22,7 @@ from shared.config import load_campaign
 from shared.demo.night.count import Count, count_night, load_truth
 from shared.demo.night.show import Show
 from shared.demo.night.stage import FORGED, Stage, set_stage, start_daemon
+from shared.demo.real import fetch_real_sources
 from shared.errors import ConfigError, InstrumentFault
 from shared.exits import Exit
 from shared.git import Git
@@ -64,11 +65,10 @@ def demo(
     if sources and real:
         raise ConfigError("--sources and --real exclude each other; give one")
     with _folder(folder) as place:
-        if real:
-            from shared.demo.real import fetch_real
-
-            sources = fetch_real(place / "sources")
-        summary = play(place, sources or GAME, waves=waves, seed=seed, workers=workers, quiet=as_json)
+        fetched = fetch_real_sources(place / "sources") if real else None
+        chosen = fetched.folder if fetched else sources or GAME
+        summary = play(place, chosen, waves=waves, seed=seed, workers=workers, quiet=as_json)
+        summary["download_s"] = round(fetched.download_s, 1) if fetched else 0.0
         if as_json:
             click.echo(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode())
         else:
@@ -176,6 +176,8 @@ def _print(summary: dict[str, Any], kept: Path | None) -> None:
     )
     table.add_row("requests", f"{summary['requests']}, of them {summary['h429']} answered 429")
     table.add_row("wall", f"{summary['wall_s']} s (forging {summary['forge_s']} s, night {summary['night_s']} s)")
+    if summary["download_s"]:
+        table.add_row("download", f"{summary['download_s']} s, apart from the wall time above")
     table.add_row("byte-identical", "yes" if summary["byte_identical"] else "NO: " + "; ".join(summary["red"]))
     table.add_row("adds up", "yes" if summary["adds_up"] else "NO: " + "; ".join(summary["problems"]))
     table.add_row("clock", summary["clock"])
