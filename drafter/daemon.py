@@ -121,7 +121,16 @@ class Daemon:
         self.load()
         last = last_number(self._state)
         on = night.begin(self._state, self._clock.stamp(), last + 1)
-        self._drawer = Drawer(self._campaign, self._state, self._source, self.desk, self.events, self._clock, on.id)
+        self._drawer = Drawer(
+            self._campaign,
+            self._state,
+            self._source,
+            self.desk,
+            self.events,
+            self._clock,
+            on.id,
+            patient=self._waves is not None,
+        )
         drawn = sum(1 for wave in self.desk.waves if wave.cards and wave.parameters.get("night") == on.id)
         self.drawer.rotation.last, self.drawer.rotation.drawn = last, drawn
         upcoming = turn_of(self._campaign.lanes, last + 1)
@@ -223,7 +232,7 @@ class Daemon:
         self._dropped = 0
         dealt = self.fleet.deal(self._next_target)
         if dealt or self._dropped:
-            self.events.emit(
+            self.events.detail(
                 "deal", dealt=dealt, dropped=self._dropped, level=self.fleet.level, undealt=self.desk.undealt
             )
 

@@ -51,7 +51,10 @@ class Drawer:
         events: Events,
         clock: Clock,
         night: str,
+        *,
+        patient: bool = False,
     ) -> None:
+        """`patient`: the waves are counted, so a small one is not drawn while cards in flight may still come back."""
         self._campaign = campaign
         self._state = state
         self._source = source
@@ -59,6 +62,7 @@ class Drawer:
         self._events = events
         self._clock = clock
         self._night = night
+        self._enough = min(campaign.drafter.workers, campaign.drafter.cards_per_wave) if patient else 1
         self._in_gater = InGater(state)
         self._limits = Limits(campaign.drafter.cards_per_wave, campaign.drafter.tries)
         self._not_before = float("-inf")
@@ -85,8 +89,9 @@ class Drawer:
         busy = set(self._desk.working()) | unpublished
         for _ in range(turns(self._campaign.lanes)):
             planned = self._plan(now, busy)
-            if not planned.drawable:
-                self._nothing(planned, bool(busy or self._in_gater.marked))
+            coming_back = bool(busy or self._in_gater.marked)
+            if planned.drawable < (self._enough if coming_back else 1):
+                self._nothing(planned, coming_back)
                 return
             wave = self._write(planned, self.rotation.last + 1)
             if planned.kept:

@@ -31,6 +31,10 @@ class Events:
         """Records something that went as it should."""
         self._write(logging.INFO, event, fields)
 
+    def detail(self, event: str, **fields: Any) -> None:
+        """As `emit`, for what happens all the time: the log line is a debug line."""
+        self._write(logging.DEBUG, event, fields)
+
     def error(self, event: str, **fields: Any) -> None:
         """Records something a person should look at."""
         self._write(logging.ERROR, event, {"level": "error"} | fields)

@@ -85,6 +85,7 @@ class Fleet:
             slot = next((slot for slot in self.slots if slot.shard is None and slot.pool == shard.pool), None)
             if alive and slot is not None:
                 slot.shard = shard
+                shard.set_workers(slot.workers)
             else:
                 self.retiring.append(shard)
             if alive:

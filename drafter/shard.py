@@ -47,6 +47,12 @@ class Shard:
         self.dealt.add(target.id)
         failpoint("deal.inbox")
 
+    def set_workers(self, workers: int) -> None:
+        """Changes how many agents it may run; it reads share.json again by itself. Raises DiskFull, OSError."""
+        if workers != self.workers:
+            self.workers = workers
+            durable.write_json(self.folder / "share.json", {"workers": workers, "pool": self.pool})
+
     def look(self, now: float) -> None:
         """Reads the heartbeat; a changed progress count, or having nothing to do, is a sign of life."""
         value = self._read("heartbeat.json")

@@ -21,7 +21,7 @@ class Notifier(sdnotify.SystemdNotifier):  # type: ignore[misc]
 
 
 sdnotify.SystemdNotifier = Notifier
-cli.ProcessHost = functools.partial(  # type: ignore[attr-defined]
+cli.ProcessHost = functools.partial(  # type: ignore[attr-defined,assignment]
     host.ProcessHost, program=(sys.executable, str(Path(__file__).parent / "fake_shard.py"))
 )
 try:

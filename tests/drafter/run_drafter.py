@@ -8,7 +8,7 @@ from pathlib import Path
 
 from drafter import cli, host
 
-cli.ProcessHost = functools.partial(  # type: ignore[attr-defined]
+cli.ProcessHost = functools.partial(  # type: ignore[attr-defined,assignment]
     host.ProcessHost, program=(sys.executable, str(Path(__file__).parent / "fake_shard.py"))
 )
 cli.main()

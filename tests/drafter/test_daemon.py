@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from drafter.salvage import STRIKES
-from shared.durable import write_json
+from shared.durable import read_json, write_json
+from shared.errors import DiskFull
 from shared.exits import Exit
 from shared.journal import read_journal
 from shared.spool import Spool, read_marker
@@ -293,6 +295,47 @@ def test_a_surplus_shard_is_ended_when_its_work_is_done(night: MakeNight) -> Non
     played.run(daemon, 100)
     assert sum(shard.alive for shard in played.host.shards.values()) == 2
     assert_whole(played)
+
+
+def test_an_adopted_shard_is_told_its_new_share(night: MakeNight) -> None:
+    played = night(frontier=100, workers=12)
+    played.run(played.daemon(), 5)
+    text = (played.root / "campaign.toml").read_text().replace("workers = 12", "workers = 6")
+    (played.root / "campaign.toml").write_text(text)
+    played.run(played.daemon(), 1)
+    assert [read_json(played.state.shards / name / "share.json")["workers"] for name in ("s0001", "s0002")] == [4, 2]
+
+
+def test_a_full_disk_stops_no_agent_and_loses_nothing(night: MakeNight, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = night(frontier=60, waves=2, chance=0.0)
+    daemon = played.daemon()
+    played.run(daemon, 5)
+    with monkeypatch.context() as patch:
+        patch.setattr(Spool, "publish", _full)
+        assert played.run(daemon, 15) is None
+    assert events(played, "step-failed")
+    assert played.run(daemon, 600) is Exit.OK
+    assert set(rows(played, drafts=True)) == set(published(played))
+    assert set(published(played).values()) == {1}
+
+
+def test_a_drain_on_a_full_disk_ends_with_its_own_code(night: MakeNight, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = night(frontier=60)
+    daemon = played.daemon()
+    played.run(daemon, 15)
+    monkeypatch.setattr(Spool, "publish", _full)
+    played.state.stop.touch()
+    assert played.run(daemon, 60) is Exit.DISK_FULL
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    played.state.stop.unlink()
+    played.waves = 1
+    assert played.run(played.daemon(), 600) is Exit.OK
+    assert set(rows(played, drafts=True)) == set(published(played))
+
+
+def _full(*_: object) -> None:
+    raise DiskFull("no space left")
 
 
 def test_unfinished_draw_is_void(night: MakeNight) -> None:

@@ -141,8 +141,9 @@ def test_killed_shards_are_salvaged_by_the_next_drafter(project: tuple[Path, Sta
     with drafter(root, "--waves", "1") as second:
         assert second.wait(DEADLINE_S) == Exit.OK
     assert_whole(state, 80)
-    salvaged = sum(int(row["drafts"]) for row in events(state, "shard-salvage"))
-    assert salvaged == sum(".s" in draft for draft in published(state)) > 0
+    # At most: the first drafter may have died between saving a draft and saying so.
+    said = sum(int(row["drafts"]) for row in events(state, "shard-salvage"))
+    assert 0 < said <= sum(".s" in draft for draft in published(state))
 
 
 def test_stop_file_is_noticed_within_a_second_and_publishes_everything(project: tuple[Path, StateDir]) -> None:
