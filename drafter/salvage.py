@@ -41,7 +41,7 @@ class Salvager:
             if wave is None or target not in wave.targets:
                 self._events.error("target-foreign", shard=shard.id, target=target)
             elif target not in wave.rows:
-                kept += self._keep_draft(wave, target)
+                kept += self._keep_draft(wave, target, shard.pool)
                 unfinished.append(target)
         # Before the inbox is emptied: a death in between only repeats what comes before.
         shard.collect(unfinished, killed)
@@ -62,7 +62,7 @@ class Salvager:
         )
         shard.dealt.clear()
 
-    def _keep_draft(self, wave: WaveState, target: str) -> bool:
+    def _keep_draft(self, wave: WaveState, target: str, pool: str) -> bool:
         """Copies an unfinished target's best draft under an id of its own: the target's own file goes on changing."""
         try:
             data = (wave.folder / "drafts" / f"{target}.c").read_bytes()
@@ -84,7 +84,7 @@ class Salvager:
             path=f"waves/{wave.id}/drafts/{name}.c",
             digest=digest,
             size=len(data),
-            backend="",
+            pool=pool,
             at=self._clock.stamp(),
         )
         append_row(wave, row, salvaged=True)
