@@ -10,6 +10,7 @@ from functools import lru_cache
 import tree_sitter_c
 from tree_sitter import Language, Node, Parser
 
+_WORD = re.compile(r"\w+")
 LANGUAGE = Language(tree_sitter_c.language())
 _SIMPLE = {"n": 10, "t": 9, "r": 13, "0": 0, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, '"': 34, "'": 39, "?": 63}
 
@@ -92,6 +93,8 @@ def uses(text: str) -> frozenset[str]:
 
 def rename(text: str, names: Mapping[str, str]) -> str:
     """The text with global names replaced; never in literals, members, tags, labels or where a local hides one."""
+    if names.keys().isdisjoint(_WORD.findall(text)):
+        return text
     root = parse(text)
     hidden = _locals(root)
     data = text.encode()

@@ -99,7 +99,8 @@ def _items(node: Node, path: Path) -> list[Item]:
         return _function(node, path)
     if kind == "declaration":
         return _declaration(node, path)
-    return [Kept(node_text(node).strip())]
+    end = ";" if kind.endswith("_specifier") else ""
+    return [Kept(node_text(node).strip() + end)]
 
 
 def _line(node: Node) -> int:
@@ -138,30 +139,29 @@ def _function(node: Node, path: Path) -> list[Item]:
     if found is None or body is None or any(c.type == "declaration" for c in node.children):
         raise ConfigError("this function definition is in a form the forge does not read", path, _line(node))
     name = node_text(found)
-    variables: list[Item] = []
-    renames: dict[str, str] = {}
-    cut: list[tuple[int, int]] = []
-    for inner in walk(body):
-        if inner.type == "declaration" and "static" in storage(inner):
-            for item in _declaration(inner, path, name):
-                if isinstance(item, Kept):
-                    continue
-                assert isinstance(item, Variable)
-                renames[item.name] = f"{name}__{item.name}"
-                variables.append(item)
-            cut.append((inner.start_byte, inner.end_byte))
+    statics = [n for n in walk(body) if n.type == "declaration" and "static" in storage(n)]
+    types = [n for n in walk(body) if n.type == "type_definition"] if statics else []
+    cut = [(node.start_byte, node.end_byte) for node in [*statics, *types]]
+    found_types = [d for t in types for d in t.children_by_field_name("declarator") if d.type == "type_identifier"]
+    renames = {node_text(d): f"{name}__{node_text(d)}" for d in found_types}
+    moved: list[Item] = [Kept(node_text(definition)) for definition in types]
+    for inner in statics:
+        moved += _declaration(inner, path, name)
+    renames |= {item.name: f"{name}__{item.name}" for item in moved if isinstance(item, Variable)}
+    moved = [_renamed(item, renames) for item in moved]
     text = without_storage(node, ("static", "inline", "__inline", "__inline__", "extern"), cut)
-    if renames:
-        text = rename(text, renames)
-        variables = [
-            Variable(renames[v.name], rename(v.text, renames), rename(v.extern, renames), True, name)
-            for v in variables
-            if isinstance(v, Variable)
-        ]
+    text = rename(text, renames) if renames else text
     whole = without_storage(node, ("static", "inline", "__inline", "__inline__", "extern"), [])
     head = whole[: whole.rindex(node_text(body))]
     # A static prototype's attributes after the declarator (noinline...) are part of the head and stay.
-    return [*variables, Function(name, text, " ".join(head.split()) + ";", "static" in storage(node))]
+    return [*moved, Function(name, text, " ".join(head.split()) + ";", "static" in storage(node))]
+
+
+def _renamed(item: Item, renames: dict[str, str]) -> Item:
+    if isinstance(item, Variable):
+        name = renames[item.name]
+        return Variable(name, rename(item.text, renames), rename(item.extern, renames), True, item.owner)
+    return Kept(rename(item.text, renames))
 
 
 def _declaration(node: Node, path: Path, owner: str = "") -> list[Item]:
