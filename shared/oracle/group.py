@@ -19,6 +19,7 @@ from shared.oracle.cache import VerdictCache
 from shared.oracle.hygiene import normalise
 from shared.oracle.judge import Judge, judge_for_binaries
 from shared.oracle.quality import added_declarations, ugliness
+from shared.oracle.symbolset import symbol_delta
 from shared.records import Evidence, Judgement, Verdict
 from shared.target.base import Base
 from shared.target.splice import splice
@@ -61,6 +62,7 @@ def judge_group(
 @dataclass(frozen=True)
 class _Together:
     equal: bool
+    delta: tuple[Evidence, ...] = ()
     named: Blame = field(default_factory=dict)
     fault: str = ""
 
@@ -136,7 +138,8 @@ class _Group:
                 members = ", ".join([*agreed, *tried])
                 reason = f"agrees together with the others of {self.tu}: {members}"
                 evidence = tuple(Evidence("rule", function, note="group member") for function in [*agreed, *tried])
-                return {name: Judgement(Verdict.AGREE, reason, 0, evidence=evidence) for name in tried.values()}
+                together = Judgement(Verdict.AGREE, reason, 0, evidence=(*evidence, *outcome.delta))
+                return dict.fromkeys(tried.values(), together)
             if outcome.fault:
                 return {}
             named = [function for function in self._roots(outcome.named, tried) if function in tried]
@@ -181,6 +184,7 @@ class _Group:
     def _together(self, chosen: Mapping[str, str]) -> _Together:
         texts = {function: self._text(name) for function, name in chosen.items()}
         named: Blame = {}
+        delta: tuple[Evidence, ...] = ()
         equal = True
         for judge in self.judges.values():
             try:
@@ -191,20 +195,24 @@ class _Group:
                 return outcome
             equal &= outcome.equal
             named.update(outcome.named)
-        return _Together(equal, named)
+            delta += outcome.delta
+        return _Together(equal, delta, named)
 
 
 def _one_binary(judge: Judge, tu: str, texts: Mapping[str, bytes]) -> _Together:
     context = judge.context(tu)
     spliced = splice(context.source, texts, context.stubs)
     named: Blame = {}
+    delta: tuple[Evidence, ...] = ()
     equal = True
     for part in context.parts:
         key = judge.key(part, spliced)
         known = judge.cache.get(key) if judge.cache else None
         if known is not None:
             equal &= known.passed
-            if not known.passed:
+            if known.passed:
+                delta += known.evidence
+            else:
                 named.update(_kept_blame(known, list(texts)))
             continue
         linked = judge.build(part, spliced)
@@ -215,7 +223,9 @@ def _one_binary(judge: Judge, tu: str, texts: Mapping[str, bytes]) -> _Together:
         else:
             found = {} if linked.equal else blame(judge.base, linked, texts, context.asm_data)
             if linked.equal:
-                judge.keep(key, Judgement(Verdict.AGREE, "all together"))
+                change = symbol_delta(part.unit, linked.found)
+                delta += change
+                judge.keep(key, Judgement(Verdict.AGREE, "all together", evidence=change))
                 continue
         equal = False
         named.update(found)
@@ -223,7 +233,7 @@ def _one_binary(judge: Judge, tu: str, texts: Mapping[str, bytes]) -> _Together:
             verdict = next(iter(found.values()))[0] if found else Verdict.SHAPE
             evidence = tuple(Evidence("rule", function, note=why) for function, (_, why) in found.items())
             judge.keep(key, Judgement(verdict, "not equal together", evidence=evidence))
-    return _Together(equal, named)
+    return _Together(equal, delta, named)
 
 
 def _kept_blame(known: Judgement, functions: Sequence[str]) -> Blame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from shared.oracle.explain import explain, explain_error
 from shared.oracle.hygiene import check_draft, normalise
 from shared.oracle.key import filter_key
 from shared.oracle.listing import listing
+from shared.oracle.symbolset import symbol_delta
 from shared.records import Evidence, Judgement, Verdict
 from shared.target.base import Base
 from shared.target.objfile import read_object
@@ -172,12 +173,12 @@ class Judge:
         if all(part.unit.function(function) is None for part in context.parts):
             return Judgement(Verdict.NOT_A_STUB, f"{function} is not in the link of {self.base.binary}")
         spliced = splice(context.source, {function: draft}, context.stubs)
-        result = Judgement(Verdict.AGREE, "every word and all data equal after relocation")
+        results: list[Judgement] = []
         for part in context.parts:
-            result = self._judge_part(context, part, function, draft, spliced, seen)
-            if not result.passed:
+            results.append(self._judge_part(context, part, function, draft, spliced, seen))
+            if not results[-1].passed:
                 break
-        return result
+        return all_agree(results)
 
     def _judge_part(
         self,
@@ -238,7 +239,8 @@ class Judge:
             return Judgement(Verdict.NOT_A_STUB, f"the build of {self.base.binary} does not compile this stub's branch")
         if target is not None and all(s.name != function for s in linked.found.symbols):
             return Judgement(Verdict.SHAPE, f"the object has no function {function}", words, words)
-        return Judgement(Verdict.AGREE, "every word and all data equal after relocation", 0, words)
+        evidence = symbol_delta(part.unit, linked.found)
+        return Judgement(Verdict.AGREE, "every word and all data equal after relocation", 0, words, evidence)
 
     def _compiled_at_all(self, context: TuContext, part: Part, function: str) -> bool:
         """For a stub under someone's `#if`: an error in its place must stop the compile, or nothing there is read."""
@@ -274,14 +276,23 @@ class Judge:
 
 def judge_for_binaries(judges: Mapping[str, Judge], tu: str, function: str, draft: bytes) -> Judgement:
     """The verdict over every binary that compiles `tu`: AGREE only if all agree, else the first that does not."""
-    result = Judgement(Verdict.FAULT, f"no binary compiles {tu}")
+    results: list[Judgement] = []
     for binary, judge in judges.items():
         result = judge.judge(tu, function, draft)
         if not result.passed:
-            if len(judges) > 1:
-                result = msgspec.structs.replace(result, reason=f"in {binary}: {result.reason}")
-            break
-    return result
+            return (
+                msgspec.structs.replace(result, reason=f"in {binary}: {result.reason}") if len(judges) > 1 else result
+            )
+        results.append(result)
+    return all_agree(results) if results else Judgement(Verdict.FAULT, f"no binary compiles {tu}")
+
+
+def all_agree(results: Sequence[Judgement]) -> Judgement:
+    """One judgement of several of the same draft: the last if it does not pass, else the first with all evidence."""
+    if len(results) == 1 or not results[-1].passed:
+        return results[-1]
+    evidence = tuple(dict.fromkeys(e for result in results for e in result.evidence))
+    return msgspec.structs.replace(results[0], evidence=evidence, cached=all(r.cached for r in results))
 
 
 def _tail(stderr: str) -> tuple[Evidence, ...]:
