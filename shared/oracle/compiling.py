@@ -18,7 +18,8 @@ from shared.proc import Limits, run
 from shared.target.mirror import Mirror
 from shared.target.recipe import Recipe
 
-KEPT_MIRRORS = 8
+KEPT_MIRRORS = 64
+"""One per translation unit in turn: a mirror is some hundred links, and making one costs as much as a small compile."""
 OBJECT_MIB = 64
 """A translation unit's object or temporary file larger than this is a compile bomb."""
 
