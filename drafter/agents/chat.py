@@ -172,8 +172,8 @@ class Agent:
 
     async def _scored_block(self, code: str) -> Ending | None:
         look = await self._judge(code)
-        if look.judgement.passed:
-            return Ending("match")
+        if (ending := _final(look)) is not None:
+            return ending
         self._tell(f"Your code block was compiled and compared.\n{told(look)}")
         return None
 
@@ -260,15 +260,15 @@ class Agent:
                 return await self._read(self._bench.library.grep, pattern, path), None
             case CompileAndDiff(code):
                 look = await self._judge(code)
-                return told(look), Ending("match") if look.judgement.passed else None
+                return told(look), _final(look)
             case Submit():
                 return await self._submit(action)
 
     async def _submit(self, action: Submit) -> tuple[str, Ending | None]:
         self._notes = action.notes or self._notes
         look = await self._judge(action.code) if action.code.strip() else None
-        if look is not None and look.judgement.passed:
-            return told(look), Ending("match")
+        if look is not None and (ending := _final(look)) is not None:
+            return told(look), ending
         if action.status == "match":
             why = told(look) if look is not None else "no draft of yours agrees yet"
             return f"Not accepted as a match. Go on, or submit it as `near`.\n{why}", None
@@ -346,3 +346,12 @@ class Agent:
             wall_s=round(wall_s, 3),
             at=utc_now(),
         )
+
+
+def _final(look: Look) -> Ending | None:
+    """The ending a verdict brings by itself: a match, or a stub that somebody else closed meanwhile."""
+    if look.judgement.passed:
+        return Ending("match")
+    if look.judgement.verdict is Verdict.NOT_A_STUB:
+        return Ending("cancelled", look.judgement.reason)
+    return None

@@ -33,6 +33,8 @@ class TextOracle:
             return Look(Judgement(Verdict.AGREE, "equal", 0, 12))
         if "undeclared" in code:
             return Look(Judgement(Verdict.COMPILE_FAIL, "draft:2: `undeclared` is not declared"))
+        if "BANKED" in code:
+            return Look(Judgement(Verdict.NOT_A_STUB, "banked already"))
         if "FAULT" in code:
             return Look(Judgement(Verdict.FAULT, "the compiler was killed"))
         found = CLOSENESS.search(code)

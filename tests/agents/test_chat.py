@@ -347,6 +347,12 @@ def test_a_broken_instrument_says_nothing_and_is_asked_twice(tiny: Tiny) -> None
     assert played.draft == WRONG
 
 
+def test_a_function_that_was_banked_meanwhile_ends_the_work(tiny: Tiny) -> None:
+    played = play(tiny, draft_wrong, say(completion(None, ("compile_and_diff", {"code": "/* BANKED */ int x;"}))))
+    assert played.row.outcome == "cancelled"
+    assert played.draft == WRONG
+
+
 def test_hostile_arguments_stay_within_limits(tiny: Tiny) -> None:
     huge = completion(None, ("compile_and_diff", {"code": "x" * 100_000}), ("grep", {"pattern": "(" * 400}))
     played = play(tiny, say(huge), draft_right)
