@@ -241,10 +241,14 @@ def test_mistakes_in_forge_toml_name_file_and_line(tmp_path: Path, toml: str, sa
     assert not (tmp_path / "out").exists()
 
 
+HEADER = "static int g(void) { return 3; }\n"
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "said"),
     [
         ("int f(void) { return g(); }\n", ConfigError, "nothing that main may use defines g"),
+        ('#include "h.h"\nint f(void) { return g(); }\n', ConfigError, "main holds the function `g`, which no .c file"),
         ("int f(void) { return nothing; }\n", InstrumentFault, "compiling main/a.c failed"),
         ("\nint f(void) { return 1 }}\n", ConfigError, "main/a.c:2: this cannot be read as C"),
         ("#ifdef X\nint f(void) { return 1; }\n#endif\n", ConfigError, "main/a.c:1: a file-scope conditional"),
@@ -252,7 +256,7 @@ def test_mistakes_in_forge_toml_name_file_and_line(tmp_path: Path, toml: str, sa
 )
 def test_mistakes_in_sources_are_one_sentence(tmp_path: Path, text: str, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind) as error:
-        forge(tmp_path / "out", write(tmp_path / "sources", {"main/a.c": text}))
+        forge(tmp_path / "out", write(tmp_path / "sources", {"main/a.c": text, "include/h.h": HEADER}))
     assert said in str(error.value)
     assert not (tmp_path / "out").exists()
 

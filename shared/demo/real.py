@@ -1,8 +1,8 @@
 """Real third-party C for the forge: fetched from source packages at run time, never kept in this repository.
 
 Brotli (MIT) gives the resident binary (decoder) and one overlay (part of its encoder), lz4 (BSD) another. The sources
-are compiled as they are; what differs is stated in the forge.toml that is written here: no forced inlining, stub headers
-for the C library, and addresses for what the library would provide.
+are compiled as they are; what differs is stated in the forge.toml that is written here: no forced inlining, stub
+headers for the C library, and addresses for what the library would provide.
 """
 
 from __future__ import annotations

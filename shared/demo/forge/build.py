@@ -98,8 +98,9 @@ def forge(
         commit_history(project)
         shutil.rmtree(stage)
     except BaseException:
-        shutil.rmtree(project, ignore_errors=True)
-        shutil.rmtree(stage, ignore_errors=True)
+        for made in (project, stage, dest / "truth"):
+            shutil.rmtree(made, ignore_errors=True)
+        (dest / "truth.json").unlink(missing_ok=True)
         if not existed:
             shutil.rmtree(dest, ignore_errors=True)
         raise

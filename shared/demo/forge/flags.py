@@ -8,29 +8,14 @@ from __future__ import annotations
 from shared.demo.forge.settings import Binary, Compile, Settings
 from shared.demo.forge.tools import PREFIX
 
-COMMON = [
-    "-O2",
-    "-mno-abicalls",
-    "-fno-pic",
-    "-msoft-float",
-    "-ffreestanding",
-    "-fno-builtin",
-    *(f"-fno-{name}" for name in ("toplevel-reorder", "merge-constants", "inline", "optimize-sibling-calls")),
-    *(
-        f"-fno-{name}"
-        for name in (
-            "tree-switch-conversion",
-            "store-merging",
-            "tree-vectorize",
-            "tree-slp-vectorize",
-            "reorder-functions",
-            "section-anchors",
-            "common",
-        )
-    ),
-    *(f"-fno-{name}" for name in ("tree-loop-distribute-patterns", "asynchronous-unwind-tables", "ident")),
-    *(f"-fno-ipa-{name}" for name in ("ra", "modref", "pure-const", "reference", "cp", "sra", "icf", "bit-cp", "vrp")),
-]
+OFF = (
+    "toplevel-reorder merge-constants inline partial-inlining optimize-sibling-calls tree-switch-conversion "
+    "store-merging tree-vectorize tree-slp-vectorize reorder-functions section-anchors common tree-loop-distribute-patterns "
+    "asynchronous-unwind-tables ident ipa-ra ipa-modref ipa-pure-const ipa-reference ipa-cp ipa-sra ipa-icf ipa-bit-cp "
+    "ipa-vrp"
+)
+COMMON = ["-O2", "-mno-abicalls", "-fno-pic", "-msoft-float", "-ffreestanding", "-fno-builtin"]
+COMMON += [f"-fno-{name}" for name in OFF.split()]
 MACHINE = {
     "psx": ["-EL", "-march=r3000", "-mips1"],
     "n64": ["-EB", "-march=vr4300", "-mips3", "-mabi=32"],

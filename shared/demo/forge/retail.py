@@ -109,6 +109,12 @@ def build_retail(
         images[name] = _link(settings, settings.binaries[name], units[name], objects[name], known, stage)
         if name == settings.resident:
             resident = images[name].symbols
+        written = {unit.names.get(f.name, f.name) for unit in units[name] for f in unit.functions()}
+        if strange := sorted(s.name for s in images[name].symbols.values() if s.function and s.name not in written):
+            raise ConfigError(
+                f"{name} holds the function `{strange[0]}`, which no .c file defines; code in headers wants "
+                "`preprocess = true` (docs/forge.md)"
+            )
     return images, externals
 
 
