@@ -228,6 +228,7 @@ class Gater:
                 return
             if self.controls.not_green(binaries):
                 continue
+            slate = self.outcomes.without_conflicts(slate)
             self.gates += 1
             gate = f"g{os.getpid()}-{self.gates:05d}"
             for item in slate:

@@ -14,6 +14,7 @@ from gater.land import Green, Landed, Moved
 from gater.rows import BatchRow
 from shared.errors import CampaignError
 from shared.failpoint import failpoint
+from shared.oracle.symbolset import set_conflicts
 from shared.records import GateVerdict, Judgement, Verdict
 from shared.state import utc_now
 
@@ -114,6 +115,16 @@ class Outcomes:
                 verdicts[verdict.value] += 1
                 self.final(item)
         self._batch_row(job, result, landed, dict(verdicts))
+
+    def without_conflicts(self, slate: list[Item]) -> list[Item]:
+        """The slate less the drafts whose objects contradict another's names: no build is spent on those."""
+        agreed = {item.ref.id: item.judgement for item in slate if item.judgement}
+        conflicts = set_conflicts(agreed)
+        for item in slate:
+            if item.ref.id in conflicts:
+                self.gater.verdicts.filtered(item, conflicts[item.ref.id], self.gater.controls.commit)
+                self.final(item)
+        return [item for item in slate if item.ref.id not in conflicts]
 
     def final(self, item: Item) -> None:
         """A draft is through: it no longer waits on disk, and leaves our hands if its marker has."""
