@@ -25,7 +25,7 @@ SINGLE: dict[str, type[msgspec.Struct]] = {
     "gate": Gate,
     "drafter": Drafter,
 }
-NAMED = ("binary", "pool", "lane")
+NAMED_TABLES: dict[str, type[msgspec.Struct]] = {"binary": Binary, "pool": Pool, "lane": Lane}
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -89,8 +89,8 @@ def load_campaign(path: Path) -> Campaign:
 
     reader = TableReader(path, text)
     for name in tables:
-        if name not in SINGLE and name not in NAMED:
-            raise reader.error(f"unknown table [{name}]; known are {', '.join([*SINGLE, *NAMED])}", [name])
+        if name not in SINGLE and name not in NAMED_TABLES:
+            raise reader.error(f"unknown table [{name}]; known are {', '.join([*SINGLE, *NAMED_TABLES])}", [name])
     if "project" not in tables:
         raise ConfigError("has no [project] table with a `name`", path)
     single = {name: reader.table(kind, tables[name], [name]) for name, kind in SINGLE.items() if name in tables}

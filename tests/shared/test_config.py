@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.config import load_campaign
+from shared.config.reference import render
 from shared.errors import ConfigError
 
 GOOD = """\
@@ -64,3 +65,8 @@ def test_mistakes_name_their_line(tmp_path: Path, change: tuple[str, str], line:
     assert caught.value.line == line
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert caught.value.exit_code == 2
+
+
+def test_the_reference_is_what_the_schema_says() -> None:
+    page = Path(__file__).parents[2] / "docs" / "configuration.md"
+    assert page.read_text() == render(), "run python -m shared.config.reference > docs/configuration.md"
