@@ -10,9 +10,9 @@ from shared.demo.forge.tools import PREFIX
 
 OFF = (
     "toplevel-reorder merge-constants inline partial-inlining optimize-sibling-calls tree-switch-conversion "
-    "store-merging tree-vectorize tree-slp-vectorize reorder-functions section-anchors common tree-loop-distribute-patterns "
-    "asynchronous-unwind-tables ident ipa-ra ipa-modref ipa-pure-const ipa-reference ipa-cp ipa-sra ipa-icf ipa-bit-cp "
-    "ipa-vrp"
+    "store-merging tree-vectorize tree-slp-vectorize reorder-functions section-anchors common ident "
+    "tree-loop-distribute-patterns asynchronous-unwind-tables "
+    "ipa-ra ipa-modref ipa-pure-const ipa-reference ipa-cp ipa-sra ipa-icf ipa-bit-cp ipa-vrp"
 )
 COMMON = ["-O2", "-mno-abicalls", "-fno-pic", "-msoft-float", "-ffreestanding", "-fno-builtin"]
 COMMON += [f"-fno-{name}" for name in OFF.split()]
