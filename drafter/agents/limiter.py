@@ -2,9 +2,10 @@
 
 - `workers` (the shard's share) is the ceiling.
 - A platform 429 (our account) pauses every agent of the pool until the reset it names.
-- A provider or soft 429 cuts the limit by CUT, once per round trip: answers to requests sent before the last cut say
-  nothing new. It grows back slowly, by about GROW per round of successes, and only while it is the limit that binds:
-  being short of cards proves nothing.
+- Provider and soft 429s are tolerated up to TOLERATED of the answers of a round (as many answers as the limit allows
+  requests, at least ROUND): the aim is finished drafts, not zero 429s, and some providers refuse a few at any load.
+  More cut the limit by CUT, once per round trip: answers to requests sent before the last cut say nothing new. After a
+  round without a cut it grows by GROW, but only if it was what held us back: being short of cards proves nothing.
 - The breaker stops everything where no request can work.
 """
 
@@ -25,7 +26,10 @@ from drafter.agents.replies import Failure, Kind, Reply
 log = logging.getLogger(__name__)
 
 CUT = 0.7
-GROW = 1.0
+GROW = 0.05
+"""Of the limit, at least one request."""
+TOLERATED = 0.1
+ROUND = 10
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,6 @@ class Ticket:
 
     began: float
     probe: bool
-    bound: bool
 
 
 class Limiter:
@@ -60,6 +63,8 @@ class Limiter:
         self._clock = clock
         self._roll = roll
         self._last_cut = float("-inf")
+        self._answers = self._limited = 0
+        self._held = False
         self._waiters: deque[asyncio.Future[None]] = deque()
 
     def set_workers(self, workers: int) -> None:
@@ -77,12 +82,15 @@ class Limiter:
         wait = self.breaker.wait(now)
         if wait != 0.0:
             return wait
-        return 0.0 if self.in_flight < max(1, int(self.limit)) and self.in_flight < self.workers else None
+        if self.in_flight < min(max(1, int(self.limit)), self.workers):
+            return 0.0
+        self._held = True  # the limit binds
+        return None
 
     def begin(self) -> Ticket:
         """Counts a request in; call only after `ready_in()` said 0."""
         self.in_flight += 1
-        return Ticket(self._clock(), self.breaker.began(), self.in_flight >= int(self.limit))
+        return Ticket(self._clock(), self.breaker.began())
 
     def end(self, ticket: Ticket, outcome: Reply | Failure | None) -> None:
         """Counts a request out and learns from its outcome; None = it ended without one."""
@@ -93,8 +101,7 @@ class Limiter:
                 self.breaker.withdrawn()
         elif isinstance(outcome, Reply):
             self.breaker.succeeded()
-            if ticket.bound:
-                self.limit = min(float(self.workers), self.limit + GROW / max(1.0, self.limit))
+            self._answered(ticket, now, limited=False)
         else:
             self._failed(ticket, outcome, now)
         self._wake()
@@ -123,11 +130,8 @@ class Limiter:
             self.breaker.succeeded()  # it is alive and knows us
             if failure.source == "platform":
                 self._pause(now + (failure.retry_after_s if failure.retry_after_s is not None else self._pause_s))
-            elif ticket.began > self._last_cut:
-                self._last_cut = now
-                self.limit = max(1.0, min(self.limit, float(self.workers)) * CUT)
-                self.cuts += 1
-                log.info("POOL-CUT source=%s limit=%.1f", failure.source, self.limit)
+            else:
+                self._answered(ticket, now, limited=True)
         elif failure.kind is Kind.DENIED:
             self.breaker.denied(now, f"{failure.result}: {failure.message}", failure.retry_after_s or 0.0)
             log.warning("POOL-BREAKER result=%s message=%r", failure.result, failure.message)
@@ -135,6 +139,25 @@ class Limiter:
             self.breaker.failed(now, f"{failure.result}: {failure.message}")
         else:
             self.breaker.succeeded()
+
+    def _answered(self, ticket: Ticket, now: float, *, limited: bool) -> None:
+        """Counts an answer into the round; cuts or grows the limit when the round says so."""
+        if ticket.began <= self._last_cut:
+            return
+        size = max(ROUND, int(self.limit))
+        self._answers += 1
+        self._limited += limited
+        if self._limited > TOLERATED * size:
+            self._last_cut = now
+            self.limit = max(1.0, min(self.limit, float(self.workers)) * CUT)
+            self.cuts += 1
+            log.info("POOL-CUT limited=%d answers=%d limit=%.1f", self._limited, self._answers, self.limit)
+        elif self._answers < size:
+            return
+        elif self._held:
+            self.limit = min(float(self.workers), self.limit + max(1.0, GROW * self.limit))
+        self._answers = self._limited = 0
+        self._held = False
 
     def _pause(self, until: float) -> None:
         if until > self.paused_until:

@@ -127,26 +127,55 @@ def test_a_burst_of_provider_429s_cuts_once_per_round_trip() -> None:
         world.limiter.end(ticket, PROVIDER)
     assert world.limiter.limit == 7.0
     world.clock.now += 1
-    again = world.begin()
+    again = [world.begin() for _ in range(3)]
     world.clock.now += 1
-    world.limiter.end(again, PROVIDER)
+    for ticket in again:
+        world.limiter.end(ticket, PROVIDER)
     assert round(world.limiter.limit, 2) == 4.9
+
+
+def cut(world: World) -> None:
+    """Brings the limit down once."""
+    cuts = world.limiter.cuts
+    while world.limiter.cuts == cuts:
+        world.clock.now += 1
+        ticket = world.begin()
+        world.clock.now += 1
+        world.limiter.end(ticket, PROVIDER)
 
 
 def test_a_cut_limit_grows_back_only_while_it_binds() -> None:
     world = World(10)
-    world.limiter.end(world.begin(), PROVIDER)
+    cut(world)
     assert world.limiter.limit == 7.0
     for _ in range(50):
+        world.clock.now += 1
         world.limiter.end(world.begin(), OK)  # one at a time: the limit is not what holds us back
     assert world.limiter.limit == 7.0
     for _ in range(30):
+        world.clock.now += 1
         flying = []
         while world.limiter.ready_in() == 0.0:
             flying.append(world.begin())
-        for ticket in flying:
+        for ticket in reversed(flying):
             world.limiter.end(ticket, OK)
-    assert world.limiter.limit == 10.0
+    assert 7.0 < world.limiter.limit <= 10.0
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 2**32))
+def test_a_provider_that_refuses_a_few_whatever_the_load_does_not_starve_the_fleet(seed: int) -> None:
+    world = World(200)
+    rng = random.Random(seed)
+    flying: list[Ticket] = []
+    lowest = 200.0
+    for _ in range(4000):
+        while world.limiter.ready_in() == 0.0:
+            flying.append(world.begin())
+        world.clock.now += 0.01
+        world.limiter.end(flying.pop(rng.randrange(len(flying))), PROVIDER if rng.random() < 0.04 else OK)
+        lowest = min(lowest, world.limiter.limit)
+    assert lowest >= 200 * 0.7**2
 
 
 def test_a_denial_stops_all_requests_until_one_probe_gets_through() -> None:
@@ -193,7 +222,7 @@ def test_a_share_that_grows_is_used_unless_the_limit_was_cut() -> None:
     world = World(4)
     world.limiter.set_workers(8)
     assert world.limiter.limit == 8
-    world.limiter.end(world.begin(), PROVIDER)
+    cut(world)
     world.limiter.set_workers(20)
     assert world.limiter.limit < 8
     world.limiter.set_workers(2)
