@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from shared.config import load_campaign
+from shared.demo.forge import Forged
 from shared.demo.mutants import Body, Corpus, Kind, Mutant, load_corpus, mutants
 from shared.oracle.judge import Judge, judge_for_binaries
 from shared.records import Judgement, Verdict
@@ -71,6 +72,11 @@ def bench(forged_game: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(forged_game, tmp_path_factory.mktemp("mutants"))
 
 
+@pytest.fixture(scope="module")
+def bench64(forged_game64: Forged, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(forged_game64.project.parent, tmp_path_factory.mktemp("mutants64"))
+
+
 def figures(rows: list[Row]) -> dict[str, object]:
     """Counts for the record."""
     builds = Counter("green" if row.build == {"green"} else "red" for row in rows)
@@ -98,6 +104,10 @@ def test_no_mutant_agrees_that_the_build_refutes(bench: Bench) -> None:
     rows = bench.rows(wrong)
     assert len(rows) == 200
     check(rows)
+
+
+def test_no_mutant_agrees_that_a_big_endian_build_refutes(bench64: Bench) -> None:
+    check(bench64.rows(mutants(bench64.corpus, seed=1, n=100)))
 
 
 @pytest.mark.soak
