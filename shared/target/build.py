@@ -30,6 +30,7 @@ ALGORITHMS = {40: "sha1", 64: "sha256"}
 LOG_KIB = 512
 _LINE = re.compile(r"^\\?([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})[ \t]+\*?(\S.*?)\s*$")
 _BSD = re.compile(r"^SHA(?:1|2?-?256)\s*\((.+)\)\s*=\s*([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})\s*$", re.IGNORECASE)
+_ERROR_LINE = re.compile(r"\berror\b|\bError:|No rule to make target|undefined reference|No such file|not found")
 _INSTRUMENT = re.compile(
     r"No space left on device|Disk quota exceeded|Cannot allocate memory|virtual memory exhausted|out of memory"
     r"|Killed signal terminated|\] (?:Killed|Terminated|Hangup)\b|File size limit exceeded|fork: retry"
@@ -132,12 +133,20 @@ def _judge(ran: Ran, text: str, digest: str, expected: Expected, output: str) ->
         broken = _INSTRUMENT.search(text)
         if broken:
             return "fault", f"the build ran into a limit: {broken[0]}"
-        return "failed", f"the build ended with exit code {ran.returncode}"
+        return "failed", f"the build ended with exit code {ran.returncode}: {_first_error(text)}"
     if not digest:
         return "fault", f"the build ended with exit code 0 and left no {output}"
     if digest == expected.digest:
         return "green", "the image is the expected one"
     return "red", f"{expected.algorithm} is {digest}, {expected.source} wants {expected.digest}"
+
+
+def _first_error(text: str) -> str:
+    """The first line that names an error, else the last that is not make's own farewell."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    named = next((line for line in lines if _ERROR_LINE.search(line)), None)
+    said = [line for line in lines if not line.startswith("make") and "Leaving directory" not in line]
+    return (named or (said or lines or ["no word of why"])[-1])[:300]
 
 
 def _log(ran: Ran) -> str:

@@ -21,15 +21,13 @@ from rich.table import Table
 from shared.config import load_campaign
 from shared.demo.night.count import Count, count_night, load_truth
 from shared.demo.night.show import Show
-from shared.demo.night.stage import FORGED, Stage, set_stage, start_daemon
+from shared.demo.night.stage import FORGED, GAME, Stage, set_stage, start_daemon
 from shared.demo.real import fetch_real_sources
 from shared.errors import ConfigError, InstrumentFault
 from shared.exits import Exit
 from shared.git import Git
 
 NIGHT_LIMIT_S = 1800.0
-GAME = Path(__file__).parent.parent / "game"
-"""The C sources of the little game that ships with the product."""
 
 
 @click.command()

@@ -66,6 +66,9 @@ backoff_max_s = 2.0
 """
 
 
+GAME = Path(__file__).parent.parent / "game"
+"""The C sources of the little game that ships with the product; tests prove each of its bodies."""
+
 FORGED = "forged"
 """Folder of the forged project and its truth, below the demo's own."""
 
@@ -112,7 +115,7 @@ def set_stage(folder: Path, sources: Path, seed: int, *, workers: int, extra: tu
     begun = time.monotonic()
     port = _free_port()
     config = SHORTENED.format(url=f"http://127.0.0.1:{port}/v1", key_file=key_file, workers=workers)
-    forged = forge(folder / FORGED, sources, extra_toml=config)
+    forged = forge(folder / FORGED, sources, extra_toml=config, each=sources != GAME)
     forge_s = time.monotonic() - begun
     command = [sys.executable, "-m", "shared.demo.rehearsal", "--truth", str(folder / FORGED), "--seed", str(seed)]
     command += [

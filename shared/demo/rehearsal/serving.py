@@ -16,6 +16,7 @@ from shared.demo.rehearsal.server import Rehearsal
 from shared.demo.rehearsal.settings import Settings
 from shared.demo.rehearsal.truth import load_truth
 from shared.errors import CampaignError
+from shared.exits import Exit
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,8 @@ WRITE_S = 1.0
 
 class PortInUse(CampaignError):
     """The port asked for is taken."""
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True)
