@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shared.oracle.group import judge_group
-
 from gater.accuse import accuse
 from gater.blame import Build, Decision, Outcome, decide
 from shared.bases import Bases
 from shared.config import Campaign
 from shared.errors import CampaignError, InstrumentFault, RedBase
 from shared.oracle.cache import VerdictCache
+from shared.oracle.group import judge_group
 from shared.records import GateVerdict, Judgement
 from shared.state import StateDir
 from shared.target.base import Base, load_base, read_base, save_base
@@ -277,7 +276,7 @@ class _Bench:
     def _accuse(
         self, names: frozenset[str], binary: str, built: Built, spliced: Mapping[str, Spliced]
     ) -> dict[str, str]:
-        """Drafts the build's own evidence names: compiler lines, linker symbols, then the virtual link of each object."""
+        """Drafts the build's own evidence names: compiler lines, linker words, then the virtual links."""
         from_functions = accuse(self.tree, self.bases[binary], built, spliced)
         by_place = {(e.tu, e.function): e.id for e in self.slate.values() if e.id in names}
         return {by_place[place]: why for place, why in from_functions.items() if place in by_place}

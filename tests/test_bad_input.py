@@ -1,4 +1,4 @@
-"""A person's mistakes and a broken environment: one sentence, the documented exit code, no traceback, nothing half-done."""
+"""A person's mistakes and a broken environment: one sentence, its exit code, no traceback, nothing half-done."""
 
 from __future__ import annotations
 

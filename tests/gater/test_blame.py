@@ -1,4 +1,4 @@
-"""The blame search against a table that knows the truth: no bad draft banks, every good one does, faults blame nobody."""
+"""The blame search against a table that knows the truth: no bad draft banks, every good one does."""
 
 from __future__ import annotations
 

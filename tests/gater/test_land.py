@@ -168,7 +168,7 @@ def test_an_input_that_moved_under_the_set_sends_it_back(scene: Scene) -> None:
     (scene.root / "include/common.h").write_text("typedef long s32;\n")
     git(scene.root, "commit", "--quiet", "-am", "header")
     git(scene.root, "branch", "--force", "campaign", "main")
-    with pytest.raises(Moved, match="include/common.h"):
+    with pytest.raises(Moved, match=r"include/common\.h"):
         scene.landing.land(green)
     assert git(scene.root, "rev-list", "--count", "campaign") == "2"
 

@@ -1,4 +1,4 @@
-"""House rules that a reader would check by eye: no plain writes to state, no process found by name, no shell strings."""
+"""House rules that a reader would check by eye: no plain state writes, no process by name, no shell strings."""
 
 from __future__ import annotations
 
