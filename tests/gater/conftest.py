@@ -127,21 +127,32 @@ class Yard:
         return sum((banked - settled).values())
 
 
+def _lay(forged: Forged, tmp_path: Path, *, batch: bool) -> Yard:
+    root = tmp_path / "project"
+    shutil.copytree(forged.project, root, symlinks=True)
+    config = root / "campaign.toml"
+    text = config.read_text()
+    if not batch and 'lane = "batch"' in text:
+        config.write_text(text.replace('lane = "batch"', 'lane = "queue"'))
+        Git(root).call("commit", "--quiet", "-am", "lanes")
+    state = create_state(root, "yard", home=tmp_path / "home")
+    return Yard(root, state, load_truth(forged.truth.parent), Git(root).commit_of("main"))
+
+
 @pytest.fixture
 def yard(forged_small: Forged, tmp_path: Path) -> Callable[..., Yard]:
-    """Makes a project of one's own; `lanes` says which binaries stay on the batch lane as forged."""
+    """Makes a project of one's own; with `batch` its main binary stays on the batch lane as forged."""
 
     def make(*, batch: bool = False) -> Yard:
-        root = tmp_path / "project"
-        shutil.copytree(forged_small.project, root, symlinks=True)
-        if not batch:
-            config = root / "campaign.toml"
-            config.write_text(config.read_text().replace('lane = "batch"', 'lane = "queue"'))
-            Git(root).call("commit", "--quiet", "-am", "lanes")
-        state = create_state(root, "yard", home=tmp_path / "home")
-        return Yard(root, state, load_truth(forged_small.truth.parent), Git(root).commit_of("main"))
+        return _lay(forged_small, tmp_path, batch=batch)
 
     return make
+
+
+@pytest.fixture
+def yard64(forged_game64: Forged, tmp_path: Path) -> Yard:
+    """A big-endian project of one binary."""
+    return _lay(forged_game64, tmp_path, batch=True)
 
 
 def read(path: Path) -> Any:

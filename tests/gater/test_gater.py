@@ -129,3 +129,11 @@ def test_a_stop_file_at_start_starts_nothing(yard: Callable[..., Yard]) -> None:
     done = scene.gater("run")
     assert done.returncode == 6
     assert "campaign resume" in done.stderr
+
+
+def test_a_big_endian_single_binary_banks_whole(yard64: Yard) -> None:
+    yard64.publish_truth()
+    done = yard64.gater("run", "--once")
+    assert done.returncode == 0, done.stderr
+    assert yard64.left() == set()
+    yard64.check()
