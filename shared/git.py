@@ -133,7 +133,7 @@ class Git:
         return done.stdout.decode().split()[0] if done.returncode == 0 else None
 
     def move_ref(self, ref: str, new: str, old: str, wait_s: float = 30.0) -> bool:
-        """Compare-and-swap of a branch: False when it is not `old` any more. Waits for a foreign lock, then GitError."""
+        """Compare-and-swap of a branch: False when it is not `old` now. Waits for a foreign lock, then GitError."""
         deadline = time.monotonic() + wait_s
         while True:
             done = self.attempt("update-ref", "--no-deref", ref, new, old)

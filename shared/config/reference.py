@@ -14,11 +14,12 @@ from shared.config.load import NAMED_TABLES, SINGLE
 _HEAD = """\
 # campaign.toml
 
-The one configuration file, at the target project's root. Made from the schema in `shared/config/schema.py`; a test compares.
+The one configuration file, at the target project's root. Made from the schema in `shared/config/schema.py`; a test
+compares.
 
-Every table is strict: an unknown key, a wrong type or a value out of range is one sentence with file and line, exit code 2.
-Both daemons log the values in effect and their digest when they start; an edited file is in effect from the next start.
-Durations are seconds. A key without a default must be given.
+Every table is strict: an unknown key, a wrong type or a value out of range is one sentence with file and line, exit
+code 2. Both daemons log the values in effect and their digest when they start; an edited file is in effect from the next
+start. Durations are seconds. A key without a default must be given.
 """
 
 

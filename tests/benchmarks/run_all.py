@@ -2,8 +2,8 @@
 
     python tests/benchmarks/run_all.py [--quick] [--only NAME]
 
-Each benchmark prints one JSON object with at least name, unit, baseline, ours, ratio, goal, met and its sizes. Exit 1 when
-one misses its goal or prints no such object. `--quick` runs the short forms and leaves the page alone.
+Each benchmark prints one JSON object with at least name, unit, baseline, ours, ratio, goal, met and its sizes. Exit 1
+when one misses its goal or prints no such object. `--quick` runs the short forms and leaves the page alone.
 """
 
 from __future__ import annotations
