@@ -18,8 +18,8 @@ The one configuration file, at the target project's root. Made from the schema i
 compares.
 
 Every table is strict: an unknown key, a wrong type or a value out of range is one sentence with file and line, exit
-code 2. Both daemons log the values in effect and their digest when they start; an edited file is in effect from the next
-start. Durations are seconds. A key without a default must be given.
+code 2. Both daemons log the values in effect and their digest when they start; an edited file is in effect from the
+next start. Durations are seconds. A key without a default must be given.
 """
 
 
