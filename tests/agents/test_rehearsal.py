@@ -21,6 +21,7 @@ from shared.demo.rehearsal.settings import Faults, Mix, Script, Settings
 from shared.demo.rehearsal.truth import load_truth
 from shared.demo.rehearsal.wrong import wrong_draft
 from shared.errors import ConfigError
+from shared.exits import Exit
 from tests.agents.conftest import FUNCTIONS, KEY, TRUTH
 from tests.agents.test_shard import NO_FAULTS, serving, write_truth
 
@@ -157,7 +158,7 @@ def test_the_process_serves_writes_its_report_and_ends(tmp_path: Path) -> None:
             time.sleep(0.02)
         port = port_file.read_text().strip()
         taken = subprocess.run([*base, "--port", port], capture_output=True, text=True, timeout=REAP_S, check=False)
-        assert taken.returncode == 3
+        assert taken.returncode == Exit.USAGE
         assert f"port {port} on 127.0.0.1 cannot be served" in taken.stderr
         assert KEY.encode() not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
         os.kill(process.pid, signal.SIGTERM)
