@@ -57,8 +57,7 @@ class Jobs:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _fresh(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["gater.jobs"])
+        context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self.workers, mp_context=context, initializer=_start_worker, initargs=(os.getpid(),))
 
 
