@@ -15,6 +15,10 @@ from filelock import Timeout, UnixFileLock
 from shared.errors import AlreadyRunning, InstrumentFault
 
 
+LOOK_S = 1.0
+"""`campaign status` looks at a lock by taking it for an instant: one try could fail falsely."""
+
+
 class HeldLock:
     """A lock that is held until `release` or the end of the process. `fd` can be given to a child to keep it held."""
 
@@ -69,7 +73,7 @@ def lock(path: Path, timeout_s: float) -> HeldLock | None:
 
 def only_one(path: Path, what: str) -> HeldLock:
     """The lock that makes `what` the only one of its kind. Raises AlreadyRunning."""
-    held = try_lock(path)
+    held = lock(path, LOOK_S)
     if held is None:
         raise AlreadyRunning(f"another {what} already runs here ({path} is locked); stop it first or leave it running")
     return held
