@@ -171,7 +171,7 @@ def _seat(campaign: Campaign, state: StateDir, kind: str, slots: int) -> Workspa
     while True:
         seat = acquire(campaign, state, kind, slots)
         if seat is not None:
-            os.environ["TMPDIR"] = str(state.tmp)
+            os.environ["TMPDIR"] = str(seat.tmp)
             return seat
         if time.monotonic() > deadline:
             raise InstrumentFault(

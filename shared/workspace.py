@@ -1,7 +1,8 @@
 """Private worktrees: where anything is compiled or built. The person's checkout is never substituted into.
 
 A slot is `workspaces/<kind>-<n>/`: `lock` (held while used, its descriptor inherited by builds, so an orphan build
-keeps it) and `tree/`, a detached worktree of the project with copies of its git-ignored inputs.
+keeps it), `tree/`, a detached worktree of the project with copies of its git-ignored inputs, and `tmp/`, scratch that the
+next holder finds empty whatever the last one died of.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ class Workspace:
     def tree(self) -> Path:
         """Root of the private worktree."""
         return self.folder / "tree"
+
+    @property
+    def tmp(self) -> Path:
+        """Scratch of the holder."""
+        return self.folder / "tmp"
 
     def sync(self, commit: str, *, read_only: bool = False) -> None:
         """Puts the tree at `commit` with all inputs in place; builds left in it stay, for a warm rebuild.
@@ -133,7 +139,10 @@ def acquire(campaign: Campaign, state: StateDir, kind: str, count: int) -> Works
         folder.mkdir(parents=True, exist_ok=True)
         held = try_lock(folder / "lock")
         if held is not None:
-            return Workspace(campaign, state, folder, held)
+            found = Workspace(campaign, state, folder, held)
+            shutil.rmtree(found.tmp, ignore_errors=True)
+            found.tmp.mkdir()
+            return found
     return None
 
 

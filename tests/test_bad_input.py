@@ -89,6 +89,29 @@ def test_no_compiler(tmp_path: Path) -> None:
     says(done, Exit.MISSING_TOOL, "mipsel-linux-gnu", "install")
 
 
+def test_a_missing_tool_fails_a_test_and_only_the_option_leaves_it_out(tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/gater/test_gater.py",
+        "-k",
+        "second_gater",
+    ]
+    environment = os.environ | {"PATH": path_without(tmp_path, "mipsel-linux-gnu")}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "mipsel-linux-gnu-gcc is not installed; install it" in done.stdout
+    allowed = [*command, "--allow-missing=mipsel-linux-gnu-gcc"]
+    done = subprocess.run(allowed, cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "LEFT OUT: 1 tests, because mipsel-linux-gnu-gcc is not installed" in done.stdout
+
+
 def test_no_git(yard: Callable[..., Yard], tmp_path: Path) -> None:
     scene = yard()
     done = run("gater", "--root", str(scene.root), "run", "--once", PATH=path_without(tmp_path, "git"))

@@ -143,7 +143,7 @@ class Bench:
                 except CampaignError as error:
                     generation.faults[binary] = error
                     raise
-                known = Judge(self._seat.tree, self._campaign, base, cache=self._cache, scratch=self._state.tmp)
+                known = Judge(self._seat.tree, self._campaign, base, cache=self._cache, scratch=self._seat.tmp)
                 generation.judges[binary] = known
             return known
 

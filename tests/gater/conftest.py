@@ -107,6 +107,7 @@ class Yard:
     def check(self) -> None:
         """What must hold after every night, however it went."""
         assert self.red() == []
+        assert list(self.state.tmp.iterdir()) == []
         counts = Spool(self.state).counts()
         assert counts == {"ready": 0, "claimed": 0, "done": self.markers, "poison": 0}
         assert sorted(row["marker"] for row in self.ledger("marker")) == sorted(
