@@ -13,6 +13,7 @@ from shared.cli.entry import run_command
 from shared.cli.lazy import Later, LazyGroup
 
 COMMANDS = {
+    "init": Later("shared.operator.setup.command", "init", "Make a decomp repository ready: write its campaign.toml."),
     "demo": Later("shared.demo.night.command", "demo", "Play one small campaign and prove its result."),
     "rehearse": Later("shared.demo.rehearsal.cli", "rehearse", "Serve the rehearsal model of a forged project."),
     "drain": Later("shared.operator.stopping", "drain", "Ask both daemons to finish what they have in hand and end."),

@@ -1,0 +1,1 @@
+"""`campaign init`: reads a decomp repository and writes its campaign.toml."""
