@@ -29,6 +29,7 @@ from shared.exits import Exit
 from shared.git import Git
 from shared.locks import HeldLock, lock
 from shared.log import setup_logging
+from shared.presence import Presence
 from shared.state import StateDir, open_state
 
 log = logging.getLogger(__name__)
@@ -139,9 +140,11 @@ def _run(campaign: Campaign, state: StateDir, waves: int | None) -> Exit:
             )
             return Exit.DRAINED
         daemon.start()
+        presence = Presence(state, "drafter", campaign)
         notify.notify("READY=1")
         while (code := daemon.turn()) is None:
             notify.notify("WATCHDOG=1")
+            presence.beat()
             clock.wait(TICK_S)
         notify.notify("STOPPING=1")
         return code

@@ -19,6 +19,7 @@ from drafter.drawer import Drawer, Source
 from drafter.events import Events
 from drafter.fleet import Fleet
 from drafter.host import Host
+from drafter.idle import Idle
 from drafter.markers import Publisher
 from drafter.salvage import Salvager, drafter_row
 from drafter.shard import Shard, strikes
@@ -78,6 +79,7 @@ class Daemon:
             marker_drafts=campaign.drafter.marker_drafts,
             flush_s=campaign.drafter.flush_interval_s,
         )
+        self._idle = Idle(self.fleet, self.desk, self.events, clock)
         self._salvager = Salvager(self.events, clock, strikes(state))
         self._source = source
         self._drawer: Drawer | None = None
@@ -148,6 +150,7 @@ class Daemon:
     def turn(self) -> Exit | None:
         """One turn; the exit code when it was the last."""
         stopping = self._state.stopping()
+        self._idle.look(self._drawer, draining=stopping)
         if stopping and self._drain_until is None:
             self._drain()
         self._guard("collect", self._collect)
@@ -169,6 +172,7 @@ class Daemon:
 
     def close(self) -> None:
         """Closes the journal."""
+        self._idle.flush()
         self.events.close()
 
     def flush(self) -> None:

@@ -108,6 +108,11 @@ class Drawer:
         """Whether a stub drawn earlier is still open, as far as the last look at the head tells."""
         return self._frontier is None or key in self._open
 
+    @property
+    def held(self) -> bool:
+        """Drawing pauses for the gater."""
+        return self._held_since is not None
+
     def look(self) -> None:
         """Looks at the head again, every few seconds at most. Raises CampaignError, OSError."""
         self._refresh(self._clock.monotonic(), force=False)

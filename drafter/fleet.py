@@ -61,6 +61,8 @@ class Fleet:
         ]
         self.retiring: list[Shard] = []
         self._next = 1
+        self.ramping = False
+        """The ramp bound the last deal."""
 
     @property
     def workers(self) -> int:
@@ -131,6 +133,7 @@ class Fleet:
         `take(pool)` gives the next target for a pool, None when there is none. Raises DiskFull, OSError.
         """
         ceiling = self._ramp.ceiling(self._clock.monotonic(), self.level, self.workers)
+        self.ramping = ceiling is not None
         dealt = 0
         while True:
             if ceiling is not None and self.level >= ceiling:

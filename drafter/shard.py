@@ -31,6 +31,8 @@ class Shard:
     progressed: float
     dealt: set[str] = field(default_factory=set)
     progress: Any = None
+    beat: dict[str, Any] = field(default_factory=dict)
+    """Its last heartbeat, as read."""
     rows: int = 0
     asked: float | None = None
     killed: bool = False
@@ -55,7 +57,7 @@ class Shard:
 
     def look(self, now: float) -> None:
         """Reads the heartbeat; a changed progress count, or having nothing to do, is a sign of life."""
-        value = self._read("heartbeat.json")
+        value = self.beat = self._read("heartbeat.json")
         progress = value.get("progress")
         if progress != self.progress or not self.dealt:
             self.progress = progress

@@ -35,6 +35,7 @@ from shared.bases import Bases
 from shared.config import Campaign
 from shared.git import Git
 from shared.locks import is_locked
+from shared.presence import Presence
 from shared.spool import Claimed, Spool
 from shared.state import StateDir
 from shared.watch import Watch
@@ -85,6 +86,7 @@ class Gater:
         self.worked = False
         self._results: queue.SimpleQueue[tuple[Context, Future[Any]]] = queue.SimpleQueue()
         self._watch: Watch | None = None
+        self._presence: Presence | None = None
         self._rejects_loaded = False
         self._batched = time.monotonic()
 
@@ -100,6 +102,7 @@ class Gater:
             if item.ref.id not in self.desk.items:
                 self.desk.add(item)
         self._watch = Watch(self.spool.ready)
+        self._presence = Presence(self.state, "gater", self.campaign)
         self.notify.notify("READY=1")
 
     def run(self, *, once: bool, stop: Callable[[], bool]) -> bool:
@@ -107,6 +110,8 @@ class Gater:
         while not stop():
             self.turn()
             self.notify.notify("WATCHDOG=1")
+            if self._presence is not None:
+                self._presence.beat()
             if self._drained(once):
                 return True
             self._rest()

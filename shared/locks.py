@@ -14,7 +14,6 @@ from filelock import Timeout, UnixFileLock
 
 from shared.errors import AlreadyRunning, InstrumentFault
 
-
 LOOK_S = 1.0
 """`campaign status` looks at a lock by taking it for an instant: one try could fail falsely."""
 
