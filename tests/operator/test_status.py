@@ -30,7 +30,7 @@ def night(tmp_path: Path) -> tuple[Path, StateDir]:
 
 
 def test_the_sums_of_a_night(night: tuple[Path, StateDir]) -> None:
-    root, state = night
+    root, _ = night
     done = run_campaign(root, "status", "--json")
     assert done.returncode == 0, done.stderr
     value = orjson.loads(done.stdout)

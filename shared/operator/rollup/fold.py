@@ -35,6 +35,7 @@ def fresh() -> dict[str, Any]:
         "waves": {},  # wave -> see _wave
         "standing": {},  # draft -> "<bits in hex><last verdict>"
         "gates": {},  # gate -> what is being built
+        "early": [],  # gates whose outcome was read before their start: two files have no common order
         "binaries": {},  # binary -> {state, reason, at}
         "walls": {},  # binary -> [gates, wall_s, builds, banked]
         "nights": [],
@@ -169,7 +170,8 @@ def ledger(data: dict[str, Any], row: dict[str, Any], _: str) -> None:
     if row["kind"] == "marker":
         data["settled"] += 1
     elif row["kind"] == "batch":
-        data["gates"].pop(row["gate"], None)
+        if data["gates"].pop(row["gate"], None) is None:
+            data["early"] = [*data["early"][-63:], row["gate"]]
         for binary in row["binaries"]:
             wall = data["walls"].setdefault(binary, [0, 0.0, 0, 0])
             wall[0] += 1
@@ -211,6 +213,9 @@ def steps(data: dict[str, Any], row: dict[str, Any], _: str) -> None:
     if event == "gate":
         for gate in [g for g, known in data["gates"].items() if set(known["binaries"]) & set(row["binaries"])]:
             del data["gates"][gate]
+        if row["gate"] in data["early"]:
+            data["early"].remove(row["gate"])
+            return
         data["gates"][row["gate"]] = {"binaries": row["binaries"], "slate": row["slate"], "at": row["at"]}
     elif event in ("control", "fleet-check") and "binary" in row:
         data["binaries"][row["binary"]] = {
