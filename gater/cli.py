@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import types
@@ -12,11 +13,14 @@ import click
 import sdnotify
 
 from gater.daemon import Gater
+from gater.prefilter import Row, read_batch, render
+from gater.prefilter import prefilter as judge_rows
 from shared.cli.entry import run_command
 from shared.config import Campaign, find_config, load_campaign
 from shared.exits import Exit
 from shared.locks import only_one
 from shared.log import setup_logging
+from shared.records import Verdict
 from shared.state import StateDir, open_state
 
 log = logging.getLogger(__name__)
@@ -50,6 +54,44 @@ def run(context: click.Context, once: bool) -> None:
         context.exit(_drained(state))
     with only_one(state.locks / "gater.lock", "gater"):
         _run(campaign, state, once=once)
+
+
+@cli.command()
+@click.option("--binary", help="Binary the draft is for.")
+@click.option("--function", help="Function whose stub it replaces.")
+@click.option("--batch", type=click.Path(path_type=Path, dir_okay=False), help="JSONL rows {binary, function, draft}.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per draft and line.")
+@click.argument("draft", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.pass_context
+def prefilter(
+    context: click.Context,
+    binary: str | None,
+    function: str | None,
+    batch: Path | None,
+    as_json: bool,
+    draft: Path | None,
+) -> None:
+    """Judge drafts by the virtual link at the landing head, without the spool.
+
+    \b
+    gater prefilter --binary main --function func_80012345 draft.c
+    gater prefilter --batch rows.jsonl --json
+
+    Exit code 0 when all agree, 1 when some are refused, 3 when the instrument failed on one.
+    """
+    if batch is not None and (binary or function or draft):
+        raise click.UsageError("--batch excludes --binary, --function and DRAFT")
+    if batch is None and not (binary and function and draft):
+        raise click.UsageError("give --binary, --function and DRAFT, or --batch")
+    campaign = load_campaign(find_config(context.obj))
+    state = open_state(campaign.root)
+    rows = read_batch(batch) if batch else [Row(str(binary), str(function), str(draft))]
+    judgements = judge_rows(campaign, state, rows, campaign.gate.slots or os.cpu_count() or 1)
+    for row, judgement in zip(rows, judgements, strict=True):
+        click.echo(render(row, judgement, as_json=as_json))
+    verdicts = {judgement.verdict for judgement in judgements}
+    fault = Verdict.FAULT in verdicts
+    context.exit(Exit.FAULT if fault else Exit.OK if verdicts <= {Verdict.AGREE} else Exit.NEGATIVE)
 
 
 def _run(campaign: Campaign, state: StateDir, *, once: bool) -> None:
