@@ -23,10 +23,13 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Build:
-    """One build of a slate: its outcome, the drafts its own evidence accuses with the reason, and a one-line reason."""
+    """One build of a slate: its outcome, whom its evidence accuses with verdict and reason, and a one-line reason.
+
+    An accused draft is BAD, or INTERACTION when it is right alone and only clashes with another.
+    """
 
     outcome: Outcome
-    accused: Mapping[str, str] = field(default_factory=dict)
+    accused: Mapping[str, tuple[GateVerdict, str]] = field(default_factory=dict)
     reason: str = ""
 
 
@@ -79,8 +82,7 @@ class _Search:
             dropped = self._drop(current, built)
             if not dropped:
                 break
-            for name, reason in dropped.items():
-                self.decision.verdicts[name] = (GateVerdict.BAD, reason)
+            self.decision.verdicts.update(dropped)
             current -= dropped.keys()
         if current:
             self._bank(self._grow(frozenset(), current, known_red=len(current) > 1))
@@ -120,8 +122,8 @@ class _Search:
         self.decision.clean_builds += clean
         return self._build(slate, clean)
 
-    def _drop(self, current: frozenset[str], built: Build) -> dict[str, str]:
-        return {name: reason for name, reason in built.accused.items() if name in current}
+    def _drop(self, current: frozenset[str], built: Build) -> dict[str, tuple[GateVerdict, str]]:
+        return {name: said for name, said in built.accused.items() if name in current}
 
     def _bank(self, names: frozenset[str]) -> None:
         self.decision.green = names

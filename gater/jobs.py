@@ -18,7 +18,7 @@ from shared.config import Campaign
 from shared.errors import CampaignError, InstrumentFault, RedBase
 from shared.oracle.cache import VerdictCache
 from shared.oracle.group import judge_group
-from shared.records import GateVerdict, Judgement
+from shared.records import GateVerdict, Judgement, Verdict
 from shared.state import StateDir
 from shared.target.base import Base, load_base, read_base, save_base
 from shared.target.build import Built, build_binary
@@ -194,6 +194,7 @@ class _Bench:
         clean: bool,
     ) -> None:
         self.clean = clean
+        self.cache = VerdictCache(workspace.state.cache / "verdicts")
         self.campaign = campaign
         self.tree = workspace.tree
         self.workspace = workspace
@@ -275,8 +276,28 @@ class _Bench:
 
     def _accuse(
         self, names: frozenset[str], binary: str, built: Built, spliced: Mapping[str, Spliced]
-    ) -> dict[str, str]:
-        """Drafts the build's own evidence names: compiler lines, linker words, then the virtual links."""
-        from_functions = accuse(self.tree, self.bases[binary], built, spliced)
+    ) -> dict[str, tuple[GateVerdict, str]]:
+        """Drafts to blame for a red build: each judged anew on this very base, else whom the build's own words name."""
+        named = self._judge_again(names)
+        if named:
+            return named
         by_place = {(e.tu, e.function): e.id for e in self.slate.values() if e.id in names}
-        return {by_place[place]: why for place, why in from_functions.items() if place in by_place}
+        said = accuse(self.tree, self.bases[binary], built, spliced)
+        return {by_place[place]: (GateVerdict.BAD, why) for place, why in said.items() if place in by_place}
+
+    def _judge_again(self, names: frozenset[str]) -> dict[str, tuple[GateVerdict, str]]:
+        """One compile a draft names every culprit at once; a build names those of its first failing step."""
+        named: dict[str, tuple[GateVerdict, str]] = {}
+        for tu, source in self.sources.items():
+            drafts = {e.id: (e.function, e.text) for e in self.slate.values() if e.id in names and e.tu == tu}
+            if not drafts:
+                continue
+            (self.tree / tu).write_bytes(source)
+            self._remove_objects(tu)
+            bases = {name: base for name, base in self.bases.items() if tu in base.tus}
+            for name, judged in judge_group(self.tree, self.campaign, bases, tu, drafts, {}, self.cache).drafts.items():
+                if judged.verdict in (Verdict.TU_CONFLICT, Verdict.ORPHANS_SYMBOL):
+                    named[name] = (GateVerdict.INTERACTION, judged.reason)
+                elif not judged.passed and judged.verdict is not Verdict.FAULT:
+                    named[name] = (GateVerdict.BAD, f"{judged.verdict.value}: {judged.reason}")
+        return named

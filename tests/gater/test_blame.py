@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from gater.blame import Build, Decision, Outcome, decide
 from shared.records import GateVerdict
 
+NAMED = (GateVerdict.BAD, "named by evidence")
 NAMES = [f"d{n:02d}" for n in range(24)]
 
 
@@ -16,7 +17,7 @@ def table(bad: set[str], pairs: set[frozenset[str]], accused: set[str]):  # type
         red = slate & bad or any(pair <= slate for pair in pairs)
         if not red:
             return Build(Outcome.GREEN)
-        return Build(Outcome.RED, dict.fromkeys(slate & bad & accused, "named by evidence"), "hash differs")
+        return Build(Outcome.RED, dict.fromkeys(slate & bad & accused, NAMED), "hash differs")
 
     return build
 
