@@ -136,9 +136,10 @@ class Gater:
         for claimed in self.spool.claim():
             self._accept(claimed)
         self._place()
-        self._start_controls()
-        self._start_gates()
-        self._start_filters()
+        if not self._quarantine():
+            self._start_controls()
+            self._start_gates()
+            self._start_filters()
         self.worked |= self.settler.settle(self.desk) > 0
 
     def _accept(self, claimed: Claimed, *, recovered: bool = False) -> None:
@@ -202,6 +203,18 @@ class Gater:
         self.verdicts.waiting(item, why, reason, self.controls.commit)
         self.room.put(item, reason)
         self.worked = True
+
+    def _quarantine(self) -> bool:
+        """After a worker's death its drafts are judged one by one with an empty pool. True while that goes on."""
+        suspects = self.desk.suspects()
+        if suspects and not self.jobs.running:
+            item = suspects[0]
+            assert item.place is not None
+            if self.controls.not_green(item.place.binaries):
+                self._start_controls()
+            else:
+                self._filter(item.place.tu, [item], [], alone=True)
+        return bool(suspects) or any(item.suspect for item in self.desk.at(Stage.FILTERING))
 
     def _start_controls(self) -> None:
         for binary in self.controls.due():
@@ -268,19 +281,22 @@ class Gater:
             rejects = [item for item in self.rejects.of(tu) if item.key in self.stubs.open]
             if not items and not rejects:
                 continue
-            self.filtering.add(tu)
-            for item in items:
-                item.stage = Stage.FILTERING
-            self._submit(
-                Filtering(tu, items, rejects, self.controls.commit),
-                filter_job,
-                self.controls.commit,
-                tu,
-                self.controls.paths(binaries),
-                [_entry(item) for item in items],
-                [_entry(item) for item in rejects],
-                self.slots,
-            )
+            self._filter(tu, items, rejects)
+
+    def _filter(self, tu: str, items: list[Item], rejects: list[Item], *, alone: bool = False) -> None:
+        self.filtering.add(tu)
+        for item in items:
+            item.stage = Stage.FILTERING
+        self._submit(
+            Filtering(tu, items, rejects, self.controls.commit, alone),
+            filter_job,
+            self.controls.commit,
+            tu,
+            self.controls.paths(self.stubs.owners[tu]),
+            [_entry(item) for item in items],
+            [_entry(item) for item in rejects],
+            self.slots,
+        )
 
     def _submit(self, context: Context, job: Any, *args: Any) -> None:
         self.worked = True

@@ -38,6 +38,7 @@ class Item:
     commit: str = ""
     revived: bool = False
     faults: int = 0
+    suspect: bool = False  # a worker died while this was among what it had: judged with nothing beside it
     interactions: int = 0
     quality: tuple[int, int] = (0, 0)
 
@@ -78,6 +79,10 @@ class Desk:
     def active(self) -> bool:
         """Whether any draft still wants something done."""
         return any(item.stage not in (Stage.DONE, Stage.WAITING) for item in self.items.values())
+
+    def suspects(self) -> list[Item]:
+        """Drafts to be judged alone, in order."""
+        return [item for item in self.at(Stage.NEW) if item.suspect and item.place]
 
     def filter_batches(self, running: set[str], rejudge: set[str]) -> list[tuple[str, list[Item]]]:
         """New drafts by TU, leaving out TUs whose filter runs already; TUs to judge again may have none."""

@@ -35,6 +35,7 @@ class Filtering:
     items: list[Item]
     rejects: list[Item]
     commit: str
+    alone: bool = False  # nothing else was in the pool
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Outcomes:
         """Rows for every judged draft; kept rejects that agree as a group come back in hand."""
         gater, tu, items, commit = self.gater, job.tu, job.items, job.commit
         if result is None:
-            self._filter_fault(tu, items, str(error), died=isinstance(error, BrokenProcessPool))
+            self._filter_fault(job, str(error), died=isinstance(error, BrokenProcessPool))
             return
         for item in items:
             judgement = result.judgements.get(item.ref.id) or Judgement(Verdict.FAULT, "the filter gave no verdict")
@@ -186,12 +187,13 @@ class Outcomes:
         self.gater.verdicts.gated(item, GateVerdict.FAULT, f"{item.faults} faults: {reason}", commit, gate=gate)
         self.final(item)
 
-    def _filter_fault(self, tu: str, items: list[Item], reason: str, *, died: bool) -> None:
-        """A dead worker may be anyone's doing: the drafts of the TU are judged one at a time from then on."""
-        log.error("FILTER-FAULT tu=%s drafts=%d died=%s reason=%r", tu, len(items), died, reason)
-        for item in items:
-            item.faults += 1
+    def _filter_fault(self, job: Filtering, reason: str, *, died: bool) -> None:
+        """A death may be any draft's doing that was in the pool: only one that dies alone again and again is to blame."""
+        log.error("FILTER-FAULT tu=%s drafts=%d died=%s reason=%r", job.tu, len(job.items), died, reason)
+        for item in job.items:
             item.stage = Stage.NEW
+            item.suspect |= died
+            item.faults += not died or job.alone
             if item.faults >= MAX_FAULTS:
                 self.gater.verdicts.filtered(item, Judgement(Verdict.FAULT, reason), self.gater.controls.commit)
                 self.final(item)
