@@ -67,10 +67,6 @@ class Desk:
         """Drafts at a stage, in order."""
         return [item for item in self.items.values() if item.stage is stage]
 
-    def of_marker(self, marker: str) -> list[Item]:
-        """All drafts of a marker."""
-        return [item for item in self.items.values() if item.marker == marker]
-
     def forget(self, items: Iterable[Item]) -> None:
         """Lets go of settled drafts."""
         for item in items:

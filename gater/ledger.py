@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,12 +58,14 @@ class Ledger:
         self.standing[row.id] = row
         failpoint("filter.row")
 
-    def marker(self, row: MarkerRow) -> None:
-        """A settled marker's row, once per marker id."""
-        if row.marker not in self.settled:
-            self._ledger.append(encode(row), durable=True)
-            self.settled.add(row.marker)
-            failpoint("settle.ledger")
+    def markers(self, rows: Iterable[MarkerRow]) -> None:
+        """Rows of settled markers, once per marker id, durable as one."""
+        for row in rows:
+            if row.marker not in self.settled:
+                self._ledger.append(encode(row))
+                self.settled.add(row.marker)
+        self._ledger.sync()
+        failpoint("settle.ledger")
 
     def batch(self, row: BatchRow) -> None:
         """One gate's row."""

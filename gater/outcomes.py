@@ -188,7 +188,7 @@ class Outcomes:
         self.final(item)
 
     def _filter_fault(self, job: Filtering, reason: str, *, died: bool) -> None:
-        """A death may be any draft's doing that was in the pool: only one that dies alone again and again is to blame."""
+        """A death may be the doing of any draft in the pool: only one that dies alone again and again is to blame."""
         log.error("FILTER-FAULT tu=%s drafts=%d died=%s reason=%r", job.tu, len(job.items), died, reason)
         for item in job.items:
             item.stage = Stage.NEW

@@ -31,28 +31,35 @@ class Settler:
         self.since[claimed.marker.id] = time.monotonic()
 
     def settle(self, desk: Desk) -> int:
-        """Settles every marker that can be; returns how many. A wave's closing marker goes after its others."""
-        count = 0
-        for marker in sorted(self.claimed.values(), key=lambda c: c.marker.closing):
-            items = desk.of_marker(marker.marker.id)
-            if any(item.stage not in (Stage.DONE, Stage.WAITING) for item in items):
-                continue
-            if marker.marker.closing and self._wave_open(marker):
-                continue
-            self._row(marker, items)
-            if marker.marker.closing:
-                self.ledger.wave(marker.marker.wave)
-            self.spool.settle(marker)
-            desk.forget(item for item in items if item.stage is Stage.DONE)
-            del self.claimed[marker.marker.id]
-            count += 1
-        return count
+        """Settles every marker that can be, as one; returns how many. A wave's closing marker goes after its others."""
+        by_marker: dict[str, list[Item]] = {marker: [] for marker in self.claimed}
+        for item in desk.items.values():
+            if item.marker in by_marker:
+                by_marker[item.marker].append(item)
+        unsettled = {
+            marker
+            for marker, items in by_marker.items()
+            if any(item.stage not in (Stage.DONE, Stage.WAITING) for item in items)
+        }
+        open_waves = {self.claimed[marker].marker.wave for marker in unsettled}
+        ready = [
+            claimed
+            for marker, claimed in self.claimed.items()
+            if marker not in unsettled and not (claimed.marker.closing and claimed.marker.wave in open_waves)
+        ]
+        if not ready:
+            return 0
+        self.ledger.markers([self._row(claimed, by_marker[claimed.marker.id]) for claimed in ready])
+        for claimed in ready:
+            if claimed.marker.closing:
+                self.ledger.wave(claimed.marker.wave)
+        self.spool.settle(*ready)
+        for claimed in ready:
+            desk.forget(item for item in by_marker[claimed.marker.id] if item.stage is Stage.DONE)
+            del self.claimed[claimed.marker.id]
+        return len(ready)
 
-    def _wave_open(self, closing: Claimed) -> bool:
-        wave, own = closing.marker.wave, closing.marker.id
-        return any(c.marker.wave == wave and c.marker.id != own for c in self.claimed.values())
-
-    def _row(self, claimed: Claimed, items: list[Item]) -> None:
+    def _row(self, claimed: Claimed, items: list[Item]) -> MarkerRow:
         marker = claimed.marker
         filtered = Counter(i.judgement.verdict.value if i.judgement else "WAITING" for i in items)
         waiting = Counter(i.why_waiting for i in items if i.stage is Stage.WAITING)
@@ -70,7 +77,6 @@ class Settler:
             wall_s=round(time.monotonic() - self.since[marker.id], 3),
             mode=self.ledger.mode,
         )
-        self.ledger.marker(row)
         log.info(
             "SETTLED marker=%s wave=%s banked=%d gated=%d drafts=%d wall_s=%.1f",
             marker.id,
@@ -80,3 +86,4 @@ class Settler:
             row.drafts,
             row.wall_s,
         )
+        return row

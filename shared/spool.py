@@ -6,6 +6,7 @@ Order is (priority, sequence), both in the file name; never mtime, never the wal
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
@@ -99,15 +100,15 @@ class Spool:
             failpoint("claim.renamed")
         return list(self._read_all(self.claimed, moved))
 
-    def settle(self, claimed: Claimed) -> None:
-        """Moves a finished marker to done/; a second call does nothing. Raises OSError."""
-        try:
-            claimed.path.rename(self.done / claimed.path.name)
-        except FileNotFoundError:
-            return
-        durable.sync_directory(self.done)
-        durable.sync_directory(self.claimed)
-        failpoint("settle.done")
+    def settle(self, *claimed: Claimed) -> None:
+        """Moves finished markers to done/, durably as one; a second call does nothing. Raises OSError."""
+        for marker in claimed:
+            with contextlib.suppress(FileNotFoundError):
+                marker.path.rename(self.done / marker.path.name)
+        if claimed:
+            durable.sync_directory(self.done)
+            durable.sync_directory(self.claimed)
+            failpoint("settle.done")
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Moves a marker nobody can act on to poison/ with a reason file. It never blocks those behind it."""
