@@ -101,7 +101,7 @@ class Gater:
         for item in self.intake.waiting():
             if item.ref.id not in self.desk.items:
                 self.desk.add(item)
-        self._watch = Watch(self.spool.ready)
+        self._watch = Watch(self.spool.folder, self.spool.ready)
         self._presence = Presence(self.state, "gater", self.campaign)
         self.notify.notify("READY=1")
 

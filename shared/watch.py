@@ -1,12 +1,13 @@
-"""Wake-ups for a directory. Events are hints; whoever waits scans the directory anyway, every few seconds."""
+"""Wake-ups for the spool. Events are hints; whoever waits scans the directory anyway, every few seconds."""
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from pathlib import Path
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import FileMovedEvent, FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
@@ -14,17 +15,20 @@ log = logging.getLogger(__name__)
 
 
 class Watch:
-    """Watches one directory tree. `wait` returns on an event or after the given time, whichever is first.
+    """Wakes when a file is renamed into `inbox`: `wait` returns then, or when its time is up.
 
-    Identity of the directory is (device, inode), checked at each `wait`: one that was replaced, or whose emitter died,
+    The whole of `folder` is watched, from which files come and to which they go: watchdog holds a rename out of what it
+    watches back for half a second, and everything behind it, because the other half might still come.
+    Identity of the folders is (device, inode), checked at each `wait`: one that was replaced, or whose emitter died,
     is watched anew (field reports F30 to F32).
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, inbox: Path) -> None:
         self.folder = folder
+        self.inbox = inbox
         self._event = threading.Event()
         self._observer: BaseObserver | None = None
-        self._identity: tuple[int, int] | None = None
+        self._identity: tuple[tuple[int, int] | None, ...] = ()
         self._start()
 
     def wait(self, seconds: float) -> bool:
@@ -50,25 +54,21 @@ class Watch:
             self._observer = None
 
     def _start(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        handler = _Wake(self._event)
+        self.inbox.mkdir(parents=True, exist_ok=True)
         observer = Observer()
         try:
-            observer.schedule(handler, str(self.folder), recursive=False)
+            observer.schedule(
+                _Wake(self._event, self.inbox), str(self.folder), recursive=True, event_filter=[FileMovedEvent]
+            )
             observer.start()
         except OSError as error:
             log.warning("WATCH-OFF folder=%s reason=%r note=scanning-only", self.folder, str(error))
-            self._identity = self._stat()
-            return
-        self._observer = observer
+        else:
+            self._observer = observer
         self._identity = self._stat()
 
-    def _stat(self) -> tuple[int, int] | None:
-        try:
-            status = self.folder.stat()
-        except FileNotFoundError:
-            return None
-        return (status.st_dev, status.st_ino)
+    def _stat(self) -> tuple[tuple[int, int] | None, ...]:
+        return tuple(_identity(path) for path in (self.folder, self.inbox))
 
     def _healthy(self) -> bool:
         if self._stat() != self._identity:
@@ -77,11 +77,18 @@ class Watch:
 
 
 class _Wake(FileSystemEventHandler):
-    def __init__(self, event: threading.Event) -> None:
+    def __init__(self, event: threading.Event, inbox: Path) -> None:
         self._event = event
+        self._prefix = f"{inbox}/"
 
-    def on_created(self, event: FileSystemEvent) -> None:  # noqa: ARG002
-        self._event.set()
+    def on_moved(self, event: FileSystemEvent) -> None:
+        if os.fsdecode(event.dest_path).startswith(self._prefix):
+            self._event.set()
 
-    def on_moved(self, event: FileSystemEvent) -> None:  # noqa: ARG002
-        self._event.set()
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return (status.st_dev, status.st_ino)
