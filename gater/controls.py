@@ -64,6 +64,12 @@ class Controls:
         if self.by_binary[binary].state == "running":
             self.by_binary[binary].state = "unknown"
 
+    def recheck(self) -> None:
+        """A base whose file left the cache is made again: anything in cache/ may be deleted at any time."""
+        for control in self.by_binary.values():
+            if control.state == "green" and control.path is not None and not control.path.exists():
+                control.state, control.base, control.path = "unknown", None, None
+
     def take(self, result: ControlResult) -> None:
         """Takes a control's result; one of another commit says nothing."""
         control = self.by_binary[result.binary]

@@ -6,6 +6,7 @@ Everything it knows is derived again from disk at start, so it can be killed bet
 from __future__ import annotations
 
 import logging
+import math
 import os
 import queue
 import time
@@ -33,6 +34,7 @@ from gater.verdicts import Verdicts
 from gater.waiting import WaitingRoom
 from shared.bases import Bases
 from shared.config import Campaign
+from shared.errors import DiskFull
 from shared.git import Git
 from shared.locks import is_locked
 from shared.presence import Presence
@@ -240,7 +242,7 @@ class Gater:
 
     def _start_gates(self) -> None:
         due = self._batch_due()
-        queued = self.desk.queue(batch=due)
+        queued = self.desk.queue(batch=due, now=time.monotonic())
         for binaries, slate in self.desk.slates(queued, self.busy, self.campaign.gate.batch_max):
             if self.jobs.free() <= 0:
                 return
@@ -271,7 +273,7 @@ class Gater:
             )
 
     def _start_filters(self) -> None:
-        for tu, items in self.desk.filter_batches(self.filtering, self.rejudge):
+        for tu, items in self.desk.filter_batches(self.filtering, self.rejudge, time.monotonic()):
             if self.jobs.free() <= 0:
                 return
             binaries = self.stubs.owners.get(tu, ())
@@ -313,6 +315,8 @@ class Gater:
             self.jobs.finished()
             self.worked = True
             error = future.exception()
+            if isinstance(error, DiskFull):
+                raise error
             match context:
                 case Control():
                     self._control(context, future, error)
@@ -343,7 +347,7 @@ class Gater:
     def _drained(self, once: bool) -> bool:
         if self.desk.active() or self.settler.claimed or self.jobs.running or self.spool.waiting():
             return False
-        if self.rejudge or self.take_in.candidate or self.desk.queue(batch=True):
+        if self.rejudge or self.take_in.candidate or self.desk.queue(batch=True, now=math.inf):
             return False
         if once:
             return self.controls.settled()

@@ -38,6 +38,7 @@ class Item:
     commit: str = ""
     revived: bool = False
     faults: int = 0
+    rests_until: float = 0.0  # monotonic seconds: after a fault the trouble gets time to pass
     suspect: bool = False  # a worker died while this was among what it had: judged with nothing beside it
     interactions: int = 0
     quality: tuple[int, int] = (0, 0)
@@ -80,18 +81,23 @@ class Desk:
         """Drafts to be judged alone, in order."""
         return [item for item in self.at(Stage.NEW) if item.suspect and item.place]
 
-    def filter_batches(self, running: set[str], rejudge: set[str]) -> list[tuple[str, list[Item]]]:
-        """New drafts by TU, leaving out TUs whose filter runs already; TUs to judge again may have none."""
+    def filter_batches(self, running: set[str], rejudge: set[str], now: float) -> list[tuple[str, list[Item]]]:
+        """New drafts by TU, leaving out TUs whose filter runs already; TUs to judge again may have none.
+
+        A draft that had a fault goes after the others of its TU and by itself: what it did to them once is enough.
+        """
         batches: dict[str, list[Item]] = {tu: [] for tu in rejudge - running}
-        for item in self.at(Stage.NEW):
-            if item.place and item.place.tu not in running:
+        for item in sorted(self.at(Stage.NEW), key=lambda item: bool(item.faults)):
+            if item.place is None or item.place.tu in running or item.rests_until > now:
+                continue
+            if not item.faults or item.place.tu not in batches:
                 batches.setdefault(item.place.tu, []).append(item)
         return list(batches.items())
 
-    def queue(self, *, batch: bool) -> list[Item]:
-        """Drafts to be gated; with `batch` also those that wait for their binary's own cadence."""
+    def queue(self, *, batch: bool, now: float) -> list[Item]:
+        """Drafts to be gated now; with `batch` also those that wait for their binary's own cadence."""
         waiting = (i for i in self.at(Stage.WAITING) if batch and i.why_waiting == "batch")
-        return [*self.at(Stage.QUEUED), *waiting]
+        return [item for item in (*self.at(Stage.QUEUED), *waiting) if item.rests_until <= now]
 
     def slates(self, queued: list[Item], busy: set[str], most: int) -> list[tuple[tuple[str, ...], list[Item]]]:
         """Sets of binaries that can be gated now, each with its slate: the best draft of each function, at most `most`.

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from gater.accuse import accuse
 from gater.blame import Build, Decision, Outcome, decide
-from shared.bases import Bases
+from shared.bases import Bases, read_whole_base
 from shared.config import Campaign
 from shared.errors import CampaignError, InstrumentFault, RedBase
 from shared.oracle.cache import VerdictCache
 from shared.oracle.group import judge_group
 from shared.records import GateVerdict, Judgement, Verdict
 from shared.state import StateDir
-from shared.target.base import Base, load_base, read_base, save_base
+from shared.target.base import Base, load_base, save_base
 from shared.target.build import Built, build_binary
 from shared.target.splice import Spliced, splice
 from shared.workspace import Workspace, acquire
@@ -246,7 +246,7 @@ class _Bench:
 
     def keep(self, state: StateDir, binary: str, gate: str) -> Path:
         """Stores the base this green build makes; it is filed under its inputs once it has landed."""
-        base = read_base(self.tree, binary, self.campaign.binaries[binary])
+        base = read_whole_base(self.tree, binary, self.campaign)
         path = state.cache / "base" / binary / f"{gate}.gate"
         path.parent.mkdir(parents=True, exist_ok=True)
         save_base(base, path)

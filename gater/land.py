@@ -89,6 +89,7 @@ class Landing:
                 if moved:
                     raise Moved(f"{moved} changed between {green.base[:12]} and {head[:12]}")
             self._check(head, green)
+            self.state.tmp.mkdir(exist_ok=True)
             index = self.state.tmp / "landing.index"
             tree = self.git.write_tree(head, green.files, index)
             commit = self.git.commit_tree(tree, [head], self._message(green))
@@ -168,7 +169,12 @@ class Landing:
         for _, draft in green.drafts:
             lines.append(f"Function: {draft.binary}/{draft.function}")
             lines.append(f"Draft: {draft.digest}")
-        backends = sorted({f"{d.backend or 'unknown'} {d.model}".strip() for _, d in green.drafts})
+        backends = sorted({_one_line(f"{d.backend or 'unknown'} {d.model}") for _, d in green.drafts})
         lines += [f"Backend: {backend}" for backend in backends]
         lines += [f"Hash: {name} {value}" for name, value in sorted(green.hashes.items())]
         return "\n".join(lines) + "\n"
+
+
+def _one_line(text: str) -> str:
+    """Words from a record as one printable line: nothing an agent says can end a trailer or start another."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:120]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,9 +14,11 @@ import msgspec
 from gater.rows import BatchRow, DraftRow, MarkerRow, WaveRow, step
 from shared import durable
 from shared.failpoint import failpoint
-from shared.journal import Journal, read_journal
+from shared.journal import Journal, Reading, read_journal
 from shared.records import AgentRow, Wave, decode, encode
 from shared.state import StateDir, utc_now
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -30,11 +34,11 @@ class Ledger:
 
     def __post_init__(self) -> None:
         folder = self.state.journal
-        for row in read_journal(folder / "drafts.jsonl"):
+        for row in _rows(folder / "drafts.jsonl"):
             draft = _fit(DraftRow, row)
             if draft is not None:
                 self.standing[draft.id] = draft
-        for row in read_journal(folder / "ledger.jsonl"):
+        for row in _rows(folder / "ledger.jsonl"):
             if row.get("kind") == "marker":
                 self.settled.add(str(row.get("marker")))
             elif row.get("kind") == "wave":
@@ -136,3 +140,11 @@ def _fit(kind: type[Any], row: dict[str, Any]) -> Any:
         return decode(kind, row)
     except msgspec.ValidationError:
         return None
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """A journal's records; lines that are none are said with their numbers."""
+    reading = Reading()
+    yield from read_journal(path, reading)
+    if reading.bad_lines:
+        log.error("JOURNAL-BAD-LINES file=%s lines=%s note=skipped", path.name, reading.bad_lines[:20])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+import time
 from collections import Counter
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from gater.desk import Item, Stage
 from gater.jobs import FilterResult, GateResult
 from gater.land import Green, Landed, Moved
 from gater.rows import BatchRow
-from shared.errors import CampaignError
+from shared.errors import CampaignError, DiskFull
 from shared.failpoint import failpoint
 from shared.oracle.symbolset import set_conflicts
 from shared.records import GateVerdict, Judgement, Verdict
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+NO_SPACE = re.compile(r"No space left|Errno 28|no space left|Disk quota exceeded")
+REST_S = 2.0
+"""Rest after a first fault, in seconds; four times as long after the second."""
 MAX_FAULTS = 3
 """After this many faults a draft is a quarantined FAULT and its marker goes on."""
 
@@ -62,10 +67,11 @@ class Outcomes:
             return
         for item in items:
             judgement = result.judgements.get(item.ref.id) or Judgement(Verdict.FAULT, "the filter gave no verdict")
-            if judgement.verdict is Verdict.FAULT and item.faults + 1 < MAX_FAULTS:
-                item.faults += 1
-                item.stage = Stage.NEW
-                continue
+            if judgement.verdict is Verdict.FAULT:
+                self._fault(item, judgement.reason)
+                if item.faults < MAX_FAULTS:
+                    item.stage = Stage.NEW
+                    continue
             gater.verdicts.filtered(item, judgement, commit)
             if judgement.passed:
                 self._passed(item)
@@ -179,8 +185,18 @@ class Outcomes:
                 )
                 self.final(rival)
 
-    def _gate_fault(self, item: Item, reason: str, commit: str, gate: str) -> None:
+    def _fault(self, item: Item, reason: str) -> None:
+        """Counts a fault, gives the trouble time to pass. Raises DiskFull: the gater ends, its markers stay claimed."""
+        if NO_SPACE.search(reason):
+            raise DiskFull(
+                f"no space left to judge {item.ref.id}: {reason}; free some and start again, nothing was lost"
+            )
         item.faults += 1
+        item.rests_until = time.monotonic() + REST_S * 4 ** (item.faults - 1)
+        self.gater.controls.recheck()
+
+    def _gate_fault(self, item: Item, reason: str, commit: str, gate: str) -> None:
+        self._fault(item, reason)
         if item.faults < MAX_FAULTS:
             self._requeue(item)
             return
@@ -193,7 +209,8 @@ class Outcomes:
         for item in job.items:
             item.stage = Stage.NEW
             item.suspect |= died
-            item.faults += not died or job.alone
+            if not died or job.alone:
+                self._fault(item, reason)
             if item.faults >= MAX_FAULTS:
                 self.gater.verdicts.filtered(item, Judgement(Verdict.FAULT, reason), self.gater.controls.commit)
                 self.final(item)

@@ -87,8 +87,21 @@ class Bases:
 
     def keep(self, tree: Path, binary: str, commit: str) -> Base:
         """Reads the base from the green build lying in `tree` and caches it for the inputs of `commit`."""
-        base = read_base(tree, binary, self.campaign.binaries[binary])
+        base = read_whole_base(tree, binary, self.campaign)
         path = self.path(binary, self.digest(binary, commit))
         path.parent.mkdir(parents=True, exist_ok=True)
         save_base(base, path)
         return base
+
+
+def read_whole_base(tree: Path, binary: str, campaign: Campaign) -> Base:
+    """The base of the green build in `tree`, if the tree is all there once it is read. Raises InstrumentFault.
+
+    A tree that is deleted while it is read gives a base without translation units, and that must never be kept.
+    """
+    settings = campaign.binaries[binary]
+    base = read_base(tree, binary, settings)
+    lost = [name for name in (".git", *settings.sources, *campaign.project.inputs) if not (tree / name).exists()]
+    if lost or not base.tus:
+        raise InstrumentFault(f"MISSING {tree / (lost or settings.sources)[0]}: the tree went away while it was read")
+    return base

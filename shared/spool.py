@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ import msgspec
 import orjson
 
 from shared import durable
+from shared.errors import CampaignError
 from shared.failpoint import failpoint
 from shared.hashing import digest_bytes
 from shared.records import DraftRef, Marker, NewerSchema, decode, encode
@@ -26,6 +28,7 @@ from shared.state import StateDir
 
 log = logging.getLogger(__name__)
 
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _NAME = re.compile(r"^(?P<priority>\d)-(?P<sequence>\d{10})-(?P<id>[A-Za-z0-9_.-]+)\.json$")
 
 
@@ -48,6 +51,7 @@ class Spool:
         self.claimed = self.folder / "claimed"
         self.done = self.folder / "done"
         self.poison = self.folder / "poison"
+        self._odd: set[str] = set()
 
     def publish(self, marker: Marker) -> Path:
         """Makes `marker` visible to the gater, durably; the drafts it names must be durable already.
@@ -73,8 +77,15 @@ class Spool:
         return 1 + max((int(match["sequence"]) for match in map(_NAME.match, names) if match), default=0)
 
     def waiting(self) -> list[Path]:
-        """Files in ready/ in the order they are to be taken."""
-        return [self.ready / name for name in sorted(_list(self.ready)) if _NAME.match(name)]
+        """Files in ready/ in the order they are to be taken; one that is no marker by its name is said once."""
+        found = []
+        for name in sorted(_list(self.ready)):
+            if _NAME.match(name):
+                found.append(self.ready / name)
+            elif name not in self._odd:
+                self._odd.add(name)
+                log.warning("MARKER-IGNORED file=%r reason='not named <priority>-<sequence>-<id>.json'", name)
+        return found
 
     def take_up(self) -> list[Claimed]:
         """Markers a dead gater had claimed: ours again. Call with the gater lock held."""
@@ -145,24 +156,45 @@ class Spool:
                 marker = read_marker(path)
             except FileNotFoundError:
                 continue
-            except (durable.Corrupt, msgspec.ValidationError) as error:
+            except (durable.Corrupt, msgspec.ValidationError, OSError, CampaignError) as error:
                 self.set_aside(path, str(error))
                 continue
-            problem = self._digests(marker)
+            problem = self._problem(marker)
             if problem:
                 self.set_aside(path, problem)
                 continue
             yield Claimed(marker, path)
 
-    def _digests(self, marker: Marker) -> str:
-        for draft in marker.drafts:
-            try:
-                data = self.state.resolve(draft.path).read_bytes()
-            except OSError as error:
-                return f"draft {draft.id}: {draft.path} cannot be read: {error.strerror}"
-            if digest_bytes(data) != draft.digest:
-                return f"draft {draft.id}: {draft.path} does not have the digest the marker names"
+    def _problem(self, marker: Marker) -> str:
+        """Why nobody can act on a marker, "" when one can. Not trusted: its words name files and reach commits."""
+        for name in (marker.id, marker.wave, *(draft.id for draft in marker.drafts)):
+            if not _ID.fullmatch(name):
+                return f"{name!r} is not an id: letters, digits, `_`, `.` and `-`, at most 64"
+        if len({draft.id for draft in marker.drafts}) < len(marker.drafts):
+            return "two of its drafts have the same id"
+        return next(filter(None, (self._draft_problem(draft) for draft in marker.drafts)), "")
+
+    def _draft_problem(self, draft: DraftRef) -> str:
+        try:
+            data = read_regular(self.state.resolve(draft.path), draft.size)
+        except (OSError, ValueError, CampaignError) as error:
+            return f"draft {draft.id}: {draft.path!r} cannot be read: {error}"
+        if digest_bytes(data) != draft.digest:
+            return f"draft {draft.id}: {draft.path!r} does not have the digest the marker names"
         return ""
+
+
+def read_regular(path: Path, size: int) -> bytes:
+    """The bytes of a regular file of exactly `size` bytes. Never follows a link, never waits for a pipe or a device.
+
+    Raises OSError, or CampaignError when it is something else.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
+            raise CampaignError(f"{path} is not the regular file of {size} bytes it is said to be")
+        return stream.read(size)
 
 
 def read_marker(path: Path) -> Marker:

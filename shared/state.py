@@ -113,7 +113,7 @@ class StateDir:
     def resolve(self, relative: str) -> Path:
         """The file a record names. Raises CampaignError for a path that would leave the state directory."""
         path = self.root / relative
-        if relative.startswith("/") or ".." in Path(relative).parts:
+        if relative.startswith("/") or ".." in Path(relative).parts or not relative.isprintable():
             raise CampaignError(f"{relative!r} is not a path inside the state directory; the record is not trusted")
         return path
 

@@ -7,7 +7,7 @@ import os
 import threading
 from pathlib import Path
 
-from watchdog.events import FileMovedEvent, FileSystemEvent, FileSystemEventHandler
+from watchdog.events import FileCreatedEvent, FileMovedEvent, FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
@@ -58,7 +58,10 @@ class Watch:
         observer = Observer()
         try:
             observer.schedule(
-                _Wake(self._event, self.inbox), str(self.folder), recursive=True, event_filter=[FileMovedEvent]
+                _Wake(self._event, self.inbox),
+                str(self.folder),
+                recursive=True,
+                event_filter=[FileMovedEvent, FileCreatedEvent],
             )
             observer.start()
         except OSError as error:
@@ -80,6 +83,11 @@ class _Wake(FileSystemEventHandler):
     def __init__(self, event: threading.Event, inbox: Path) -> None:
         self._event = event
         self._prefix = f"{inbox}/"
+
+    def on_created(self, event: FileSystemEvent) -> None:
+        """A rename from a folder that is not watched (yet) arrives as this."""
+        if os.fsdecode(event.src_path).startswith(self._prefix):
+            self._event.set()
 
     def on_moved(self, event: FileSystemEvent) -> None:
         if os.fsdecode(event.dest_path).startswith(self._prefix):

@@ -1,8 +1,8 @@
 """Private worktrees: where anything is compiled or built. The person's checkout is never substituted into.
 
 A slot is `workspaces/<kind>-<n>/`: `lock` (held while used, its descriptor inherited by builds, so an orphan build
-keeps it), `tree/`, a detached worktree of the project with copies of its git-ignored inputs, and `tmp/`, scratch that the
-next holder finds empty whatever the last one died of.
+keeps it), `tree/`, a detached worktree of the project with copies of its git-ignored inputs, and `tmp/`, scratch that
+the next holder finds empty whatever the last one died of.
 """
 
 from __future__ import annotations

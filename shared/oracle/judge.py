@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from shared.config import Campaign
-from shared.errors import CampaignError
+from shared.errors import CampaignError, DiskFull
 from shared.oracle.cache import VerdictCache
 from shared.oracle.compiling import Compilers
 from shared.oracle.context import Part, TuContext
@@ -93,6 +93,8 @@ class Judge:
         """The verdict on one draft alone. A broken instrument is a FAULT verdict, never an exception."""
         try:
             return self._judge(self.context(tu), function, normalise(draft))
+        except DiskFull:
+            raise
         except (CampaignError, OSError) as error:
             log.warning("FILTER-FAULT binary=%s function=%s: %s", self.base.binary, function, error)
             return Judgement(Verdict.FAULT, str(error))
@@ -111,6 +113,8 @@ class Judge:
                 built = [self.build(part, spliced) for part in context.parts]
                 seen = [linked for linked in built if isinstance(linked, Linked) and not linked.equal]
             return Look(judgement, listing(self.base, seen[-1], function, context.asm) if seen else "")
+        except DiskFull:
+            raise
         except (CampaignError, OSError) as error:
             log.warning("FILTER-FAULT binary=%s function=%s: %s", self.base.binary, function, error)
             return Look(Judgement(Verdict.FAULT, str(error)))
@@ -158,8 +162,17 @@ class Judge:
         if compiled.state == "error":
             function = spliced.ranges[0].function if spliced.ranges else ""
             error = first_error(compiled.stderr, part.recipe.source, spliced)
+            if spliced.ranges and not (error and error.function) and not self._still_compiles(part):
+                lost = (
+                    f"the unit without drafts no longer compiles here either: {error.text if error else 'no word why'}"
+                )
+                return Judgement(Verdict.FAULT, lost, evidence=_tail(compiled.stderr))
             return explain_error(error, compiled.stderr, function, part.recipe.source)
         return link(self.base, part.unit, read_object(compiled.object))
+
+    def _still_compiles(self, part: Part) -> bool:
+        """An error outside every draft may be the tree's: a folder that was deleted under us blames nobody."""
+        return self.compilers.compile(part.recipe, self.context(part.unit.tu).source).state == "ok"
 
     def _judge(self, context: TuContext, function: str, draft: bytes, seen: list[Linked] | None = None) -> Judgement:
         stubs = context.stubs_of(function)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gater.credit import Credits
@@ -215,3 +217,13 @@ def test_hostile_names_reach_no_shell(scene: Scene) -> None:
     landed = scene.landing.land(scene.green(odd))
     assert BODY in scene.landing.git.show(landed.commit, odd)
     assert not (scene.root / "pwned").exists()
+
+
+def test_words_of_a_record_stay_one_line_in_the_commit(scene: Scene) -> None:
+    green = scene.green()
+    path, ref = green.drafts[0]
+    evil = msgspec.structs.replace(ref, model="m\nDraft: evil\nCo-authored-by: e\0x")
+    landed = scene.landing.land(dataclasses.replace(green, drafts=((path, evil),)))
+    trailers = git(scene.root, "log", "-1", "--format=%(trailers:key=Draft,valueonly)", landed.commit).split()
+    assert trailers == [ref.digest]
+    assert git(scene.root, "log", "-1", "--format=%(trailers:key=Co-authored-by)", landed.commit) == ""

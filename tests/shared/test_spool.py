@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import orjson
 import pytest
 
@@ -68,6 +69,38 @@ def test_a_draft_that_is_not_what_the_marker_says_is_poison(state: StateDir) -> 
     published = marker(state, 1)
     spool.publish(published)
     (state.root / published.drafts[0].path).write_bytes(b"changed")
+    assert spool.claim() == []
+    assert spool.counts()["poison"] == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["../../etc/passwd", "/etc/passwd", "a\0b", "waves/none.c", "waves", "waves/link.c", "waves/pipe"]
+)
+def test_a_draft_path_that_is_no_file_of_ours_is_poison_and_blocks_nobody(state: StateDir, path: str) -> None:
+    (state.waves / "link.c").symlink_to("/dev/zero")
+    os.mkfifo(state.waves / "pipe")
+    spool = Spool(state)
+    good = marker(state, 2)
+    bad = marker(state, 1)
+    spool.publish(msgspec.structs.replace(bad, drafts=(msgspec.structs.replace(bad.drafts[0], path=path),)))
+    spool.publish(good)
+    assert [c.marker.sequence for c in spool.claim()] == [2]
+    assert spool.counts()["poison"] == 1
+
+
+@pytest.mark.parametrize("change", [{"id": "../evil"}, {"wave": "w1\n\nDraft: x"}, {"id": "x" * 65}])
+def test_ids_are_checked_before_they_reach_a_path_or_a_commit(state: StateDir, change: dict[str, str]) -> None:
+    spool = Spool(state)
+    path = spool.ready / "2-0000000001-m.json"
+    path.write_bytes(orjson.dumps(encode(marker(state, 1)) | change))
+    assert spool.claim() == []
+    assert (spool.poison / path.name).exists()
+
+
+def test_two_drafts_of_one_id_are_refused(state: StateDir) -> None:
+    spool = Spool(state)
+    double = marker(state, 1)
+    spool.publish(msgspec.structs.replace(double, drafts=double.drafts * 2))
     assert spool.claim() == []
     assert spool.counts()["poison"] == 1
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,8 @@ def demo(
     """
     if sources and real:
         raise ConfigError("--sources and --real exclude each other; give one")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)  # ends as Ctrl-C does, so that nothing of the demo outlives it
     with _folder(folder) as place:
         fetched = fetch_real_sources(place / "sources") if real else None
         chosen = fetched.folder if fetched else sources or GAME
@@ -72,6 +75,10 @@ def demo(
         else:
             _print(summary, place if folder else None)
     context.exit(Exit.OK if summary["adds_up"] else Exit.NEGATIVE)
+
+
+def _interrupt(number: int, _: types.FrameType | None) -> None:
+    raise KeyboardInterrupt(number)
 
 
 def play(folder: Path, sources: Path, *, waves: int, seed: int, workers: int, quiet: bool) -> dict[str, Any]:
