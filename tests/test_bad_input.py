@@ -7,13 +7,16 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from shared.demo.forge import Forged
 from shared.exits import Exit
+from tests.conftest import SMALL
 from tests.gater.conftest import Yard, yard
 
 __all__ = ["yard"]
@@ -192,3 +195,39 @@ def test_a_full_disk_is_one_sentence_and_the_next_start_goes_on(
     assert again.returncode == 0, again.stderr
     assert scene.left() == set()
     scene.check()
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, ("holds no folder",)),
+        ({"main/a.c": b""}, ("has no function",)),
+        ({"main/a.c": b"/* \x83\x5c */ int f(int a) { return a + 1; }\n"}, ("a.c", "not UTF-8")),
+        ({"main/a.c": b"int f(int a) { return a + 1; }\n", "ov er/b.c": b"int g(void) { return 1; }\n"}, ("'ov er'",)),
+    ],
+    ids=["empty", "no-function", "encoding", "folder-name"],
+)
+def test_sources_the_forge_cannot_take(tmp_path: Path, files: dict[str, bytes], words: tuple[str, ...]) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for name, data in files.items():
+        (sources / name).parent.mkdir(parents=True, exist_ok=True)
+        (sources / name).write_bytes(data)
+    says(run("campaign", "demo", "--sources", str(sources), "--dir", str(tmp_path / "demo")), Exit.USAGE, *words)
+
+
+def test_a_terminated_demo_leaves_nothing_running(tmp_path: Path) -> None:
+    command = [str(BIN / "campaign"), "demo", "--sources", str(SMALL), "--dir", str(tmp_path / "demo")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not list((tmp_path / "demo" / "state").glob("*/shards/*/heartbeat.json")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(60) == Exit.INTERRUPTED
+    finally:
+        process.kill()
+        process.wait()
+    left = [p.pid for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])]
+    assert left == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,6 +140,9 @@ def load_settings(sources: Path, config: Path | None = None) -> Settings:
         name: _binary(name, table, sources, top.platform, name == resident, reader)
         for name, table in binary_tables.items()
     }
+    for name in binaries:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise ConfigError(f"folder {name!r} cannot name a binary; use letters, digits and `_`", sources)
     known = {file for binary in binaries.values() for file in binary.files}
     for keys, names in ((["shared"], top.shared), (["tu"], list(tus))):
         for name in names:

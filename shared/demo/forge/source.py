@@ -73,11 +73,21 @@ def read_items(text: str, path: Path) -> list[Item]:
     return items
 
 
+def read_source(path: Path) -> str:
+    """The text of a C file. Raises ConfigError when it is not UTF-8, or cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError("is not UTF-8 text; convert it, e.g. with iconv", path) from error
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", path) from error
+
+
 def header_names(folder: Path) -> frozenset[str]:
     """Names declared at file scope by the headers of a folder: the symbols that keep their names."""
     names: set[str] = set()
     for header in sorted(folder.rglob("*.h")):
-        stack = list(parse(header.read_text(encoding="utf-8")).children)
+        stack = list(parse(read_source(header)).children)
         while stack:
             node = stack.pop()
             if node.type == "declaration":

@@ -13,7 +13,7 @@ from shared.demo.forge.retail import NOLOAD, Image
 from shared.demo.forge.settings import Settings
 from shared.demo.forge.tools import tool
 from shared.demo.forge.units import Unit
-from shared.errors import InstrumentFault, MissingTool
+from shared.errors import ConfigError, InstrumentFault, MissingTool
 from shared.hashing import digest_file
 
 GENERATED = ("include_asm.h", "macro.inc", "labels.inc", "gte_macros.inc")
@@ -62,6 +62,8 @@ def splat_yaml(settings: Settings, image: Image, units: Sequence[Unit], disk: Pa
     for span in loaded:
         kind = {"text": "c", "rodata": ".rodata" if span.segment in code else "rodata"}.get(span.section, span.section)
         lines.append(f"      - [{image.offset(span.start):#x}, {kind}, {span.segment}]")
+    if not code:
+        raise ConfigError(f"binary {name} has no function; give it C code or leave its folder out")
     end = max(span.end for span in loaded)
     end += -end % (16 if binary.pad_sections else 4)
     if file_end - end >= 16:

@@ -9,7 +9,7 @@ from pathlib import Path
 from shared.demo.forge.flags import cpp_command
 from shared.demo.forge.settings import Binary, Settings
 from shared.demo.forge.snippet import rename, uses
-from shared.demo.forge.source import Declaration, Function, Item, Kept, Variable, header_names, read_items
+from shared.demo.forge.source import Declaration, Function, Item, Kept, Variable, header_names, read_items, read_source
 from shared.demo.forge.tools import CORES, tool
 from shared.errors import ConfigError
 
@@ -80,7 +80,7 @@ def read_units(settings: Settings, stage: Path) -> tuple[dict[str, list[Unit]], 
             items = read_items(texts[binary.name, file], path)
         else:
             if file not in parsed:
-                parsed[file] = read_items(path.read_text(encoding="utf-8"), path)
+                parsed[file] = read_items(read_source(path), path)
             items = parsed[file]
         unit = Unit(
             binary.name, file, segment_of(settings, binary, file), tuple(_reachable(items)), file in settings.shared
