@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,8 @@ from shared.target.base import Base, load_base
 
 log = logging.getLogger(__name__)
 
+RETRY_S = 2.0
+"""Rest before a control whose job died is asked again."""
 RECHECK_S = 300.0
 """A red or unanswered control is asked again after this long, or at once when an input of the binary changes."""
 
@@ -26,7 +29,7 @@ class Control:
     reason: str = ""
     path: Path | None = None
     base: Base | None = None
-    asked: float = 0.0
+    asked: float = -math.inf
 
 
 @dataclass
@@ -51,7 +54,8 @@ class Controls:
         return [
             binary
             for binary, control in self.by_binary.items()
-            if control.state == "unknown" or (control.state in ("red", "fault") and now - control.asked > RECHECK_S)
+            if (control.state == "unknown" and now - control.asked > RETRY_S)
+            or (control.state in ("red", "fault") and now - control.asked > RECHECK_S)
         ]
 
     def started(self, binary: str) -> None:
