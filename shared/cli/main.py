@@ -16,6 +16,7 @@ COMMANDS = {
     "init": Later("shared.operator.setup.command", "init", "Make a decomp repository ready: write its campaign.toml."),
     "demo": Later("shared.demo.night.command", "demo", "Play one small campaign and prove its result."),
     "rehearse": Later("shared.demo.rehearsal.cli", "rehearse", "Serve the rehearsal model of a forged project."),
+    "install-units": Later("shared.operator.units.command", "install_units", "Install this campaign's systemd units."),
     "status": Later("shared.operator.status.command", "status", "What is going on: daemons, fleet, funnel, banks."),
     "drain": Later("shared.operator.stopping", "drain", "Ask both daemons to finish what they have in hand and end."),
     "resume": Later("shared.operator.stopping", "resume", "Lift a drain, so that the daemons can be started again."),
