@@ -12,13 +12,14 @@ from pathlib import Path
 import click
 import sdnotify
 
+from gater.cadence import ask, follow, waiting_ids
 from gater.daemon import Gater
 from gater.prefilter import Row, read_batch, render
 from gater.prefilter import prefilter as judge_rows
 from shared.cli.entry import run_command
 from shared.config import Campaign, find_config, load_campaign
 from shared.exits import Exit
-from shared.locks import only_one
+from shared.locks import is_locked, only_one
 from shared.log import setup_logging
 from shared.records import Verdict
 from shared.state import StateDir, open_state
@@ -54,6 +55,37 @@ def run(context: click.Context, once: bool) -> None:
         context.exit(_drained(state))
     with only_one(state.locks / "gater.lock", "gater"):
         _run(campaign, state, once=once)
+
+
+@cli.command()
+@click.option("--now", is_flag=True, required=True, help="Do not wait for the cadence.")
+@click.option("--timeout", type=click.FloatRange(min=0), help="Seconds to follow at most; then exit 1.")
+@click.pass_context
+def batch(context: click.Context, now: bool, timeout: float | None) -> None:
+    """Gate the drafts that wait for their binary's own cadence (`lane = "batch"`).
+
+    A running gater is asked and followed (Ctrl-C only ends the following). Without one this command is the gater until
+    all that is in hand is settled, as `gater run --once` is.
+
+    Exit code 0 when the round is over, 1 when it is not within --timeout.
+    """
+    del now
+    campaign = load_campaign(find_config(context.obj))
+    state = open_state(campaign.root)
+    waiting = waiting_ids(state, campaign)
+    if not waiting:
+        click.echo("nothing waits for a batch binary's cadence")
+        return
+    if is_locked(state.locks / "gater.lock"):
+        ask(state)
+        over = follow(state, timeout)
+    else:
+        with only_one(state.locks / "gater.lock", "gater"):
+            _run(campaign, state, once=True)
+        over = True
+    left = waiting & waiting_ids(state, campaign)
+    click.echo(f"{len(waiting) - len(left)} of {len(waiting)} waiting drafts were gated")
+    context.exit(Exit.OK if over else Exit.NEGATIVE)
 
 
 @cli.command()

@@ -18,6 +18,7 @@ from typing import Any
 
 from sdnotify import SystemdNotifier
 
+from gater.cadence import Cadence
 from gater.controls import Controls
 from gater.credit import Credits
 from gater.desk import Desk, Item, Rejects, Stage
@@ -80,7 +81,8 @@ class Gater:
         self.rejects = Rejects()
         self.settler = Settler(self.spool, self.ledger)
         self.outcomes = Outcomes(self)
-        self.jobs = Jobs(self.slots)
+        # A batch build of minutes may not be all that one slot does.
+        self.jobs = Jobs(max(self.slots, 2) if self.is_batch(tuple(campaign.binaries)) else self.slots)
         self.busy: set[str] = set()
         self.filtering: set[str] = set()
         self.rejudge: set[str] = set()
@@ -90,7 +92,7 @@ class Gater:
         self._watch: Watch | None = None
         self._presence: Presence | None = None
         self._rejects_loaded = False
-        self._batched = time.monotonic()
+        self.cadence = Cadence(state, campaign.gate.batch_every_s)
 
     def start(self) -> None:
         """Everything before READY: the landing branch, claimed markers and waiting drafts of an earlier life."""
@@ -184,7 +186,7 @@ class Gater:
             if known is not None and known.state in ("unknown", "running"):
                 continue
             if known is not None and known.base is None:
-                if item.stage is not Stage.WAITING:
+                if item.stage is not Stage.WAITING or item.why_waiting == "batch":
                     self.wait(item, "red", known.reason)
                 continue
             if item.place is None:
@@ -234,14 +236,9 @@ class Gater:
         """Whether one of them is on the batch lane."""
         return any(self.campaign.binaries[name].lane == "batch" for name in binaries)
 
-    def _batch_due(self) -> bool:
-        """Batch binaries are gated at their cadence, or when nothing else is in hand."""
-        if not self.desk.active() and not self.spool.waiting():
-            return True
-        return time.monotonic() - self._batched > self.campaign.gate.batch_every_s
-
     def _start_gates(self) -> None:
-        due = self._batch_due()
+        idle = not self.desk.active() and not self.spool.waiting()
+        due = self.cadence.due(self.desk, idle=idle)
         queued = self.desk.queue(batch=due, now=time.monotonic())
         for binaries, slate in self.desk.slates(queued, self.busy, self.campaign.gate.batch_max):
             if self.jobs.free() <= 0:
@@ -255,8 +252,6 @@ class Gater:
                 item.stage = Stage.GATING
             self.busy.update(binaries)
             batch = self.is_batch(binaries)
-            if batch:
-                self._batched = time.monotonic()
             commit = self.controls.commit
             self.ledger.step("gate", gate=gate, binaries=list(binaries), slate=len(slate), base=commit)
             log.info("GATE gate=%s binaries=%s slate=%d base=%s", gate, "+".join(binaries), len(slate), commit[:12])
