@@ -180,8 +180,12 @@ def _wrapper(isolate: bool) -> list[str]:
 
 @functools.cache
 def isolation() -> tuple[str, ...]:
-    """The `unshare` prefix this kernel allows us: PID and network namespace, PID namespace alone, or none (empty)."""
-    base = ("unshare", "--pid", "--fork", "--kill-child=KILL")
+    """The prefix this kernel allows us: PID and network namespace, PID namespace alone, or none (empty).
+
+    `setpriv` ends `unshare` when the thread that started it ends, and `--kill-child` then all below it: without the
+    first a worker killed in the middle of a build would leave it running, with its workspace locked.
+    """
+    base = ("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child=KILL")
     user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
     for prefix in ((*base, "--net", *user), (*base, *user)):
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from shared.demo.night.count import Count, count_night, load_truth
 from shared.demo.night.stage import FORGED, Stage, set_stage, start_daemon
 from shared.git import Git
 from shared.journal import read_journal
-from tests.conftest import SMALL
+from tests.conftest import GAME, SMALL
 
 CAMPAIGN = Path(sys.executable).parent / "campaign"
 FIELDS = {
@@ -184,3 +185,26 @@ def test_many_kills(tmp_path: Path, seed: int) -> None:
         start = start_of(stage)
         play_with_kills(stage, 8, gater_at=[2, 7, 13, 19], drafter_at=[1, 5, 10, 16])
         check(count(stage, start), stage)
+
+
+@pytest.mark.soak
+def test_fifty_kills_of_the_gater_in_one_night(tmp_path: Path) -> None:
+    """Killed whenever it has lived a random while; the drafter never notices."""
+    rng = random.Random(50)
+    stage = set_stage(tmp_path / "night", GAME, 50, workers=24, extra=("--latency-s", "1.0"))
+    try:
+        start = start_of(stage)
+        log = stage.folder / "gater.log"
+        gater = start_daemon(stage.project, log, "gater", "run")
+        drafter = start_daemon(stage.project, stage.folder / "drafter.log", "drafter", "run", "--waves", "8")
+        for _ in range(50):
+            time.sleep(rng.uniform(0.3, 3.5))
+            kill(gater)
+            gater = start_daemon(stage.project, log, "gater", "run")
+        assert drafter.wait(300) == 0
+        stage.state.stop.touch()
+        assert gater.wait(300) == 0
+        check(count(stage, start), stage)
+    finally:
+        stage.end()
+        start_daemon(stage.project, stage.folder / "drafter.log", "drafter", "kill-agents").wait(60)
