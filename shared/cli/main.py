@@ -18,6 +18,7 @@ COMMANDS = {
     "rehearse": Later("shared.demo.rehearsal.cli", "rehearse", "Serve the rehearsal model of a forged project."),
     "install-units": Later("shared.operator.units.command", "install_units", "Install this campaign's systemd units."),
     "status": Later("shared.operator.status.command", "status", "What is going on: daemons, fleet, funnel, banks."),
+    "backlog": Later("shared.operator.evidence.backlog", "backlog", "Near misses of open stubs, closest first."),
     "drain": Later("shared.operator.stopping", "drain", "Ask both daemons to finish what they have in hand and end."),
     "resume": Later("shared.operator.stopping", "resume", "Lift a drain, so that the daemons can be started again."),
 }

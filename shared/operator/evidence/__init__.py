@@ -1,0 +1,1 @@
+"""Evidence kept by the gater, shown: the backlog, every attempt at a function, exports for other tools."""
