@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shared.git import NO_COMMIT, Git
+from shared.records import DraftRef
 
-TRAILER = "Draft"
+FUNCTION, DRAFT = "Function", "Draft"
+"""Trailers of a landing, a pair a draft: which (binary, function), and the digest of the text."""
 
 
 @dataclass
 class Credits:
-    """Draft digests that commits of the landing branch carry, followed as the branch grows.
+    """Drafts that commits of the landing branch carry, followed as the branch grows.
+
+    Homonyms of two binaries can have the very same text, so a digest alone says nothing of which one landed.
 
     A squash or rebase by a person keeps trailers or loses them; either way the stub is gone and nothing lands twice.
     """
@@ -19,17 +23,17 @@ class Credits:
     git: Git
     branch: str
     _head: str = NO_COMMIT
-    _commits: dict[str, str] = field(default_factory=dict)
+    _commits: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def commit_of(self, digest: str) -> str | None:
-        """The landing commit whose trailer carries this draft digest, None when there is none."""
+    def commit_of(self, ref: DraftRef) -> str | None:
+        """The landing commit whose trailers name this draft's function and digest, None when there is none."""
         self._follow()
-        return self._commits.get(digest)
+        return self._commits.get((f"{ref.binary}/{ref.function}", ref.digest))
 
-    def digests_of(self, commit: str) -> list[str]:
-        """The draft digests `commit` carries."""
+    def banked_by(self, commit: str) -> int:
+        """How many drafts `commit` carries."""
         self._follow()
-        return [digest for digest, landed in self._commits.items() if landed == commit]
+        return sum(landed == commit for landed in self._commits.values())
 
     def _follow(self) -> None:
         head = self.git.find(self.branch)
@@ -40,9 +44,14 @@ class Credits:
             span = [f"{self._head}..{head}"]
         else:
             self._commits.clear()
-        pretty = f"--format=%H%x00%(trailers:key={TRAILER},valueonly,separator=%x20)"
+        pretty = f"--format=%H%x1f%(trailers:key={FUNCTION},key={DRAFT},separator=%x1f)"
         for line in self.git.call("log", pretty, *span).splitlines():
-            commit, _, digests = line.partition("\0")
-            for digest in digests.split():
-                self._commits.setdefault(digest, commit)
+            commit, *trailers = line.split("\x1f")
+            function = ""
+            for trailer in trailers:
+                key, _, value = trailer.partition(": ")
+                if key == FUNCTION:
+                    function = value.strip()
+                else:
+                    self._commits.setdefault((function, value.strip()), commit)
         self._head = head

@@ -78,8 +78,8 @@ class Intake:
 
     def _gone(self, item: Item) -> None:
         base = self.stubs.commit
-        commit = self.credits.commit_of(item.ref.digest)
-        if commit is not None and self.ledger.banked_as(item.ref.digest) in (None, item.ref.id):
+        commit = self.credits.commit_of(item.ref)
+        if commit is not None and self.ledger.banked_as(item.ref) in (None, item.ref.id):
             self._assure_batch(commit, item)
             item.judgement = item.judgement or PASSED_BEFORE
             reason = f"its commit {commit[:12]} is on the landing branch"
@@ -102,7 +102,7 @@ class Intake:
         """A landing whose batch row a death ate gets one, marked recovered."""
         if commit in self.ledger.landed:
             return
-        banked = len(self.credits.digests_of(commit))
+        banked = self.credits.banked_by(commit)
         row = BatchRow(
             at=utc_now(),
             gate="recovered",

@@ -15,7 +15,7 @@ from gater.rows import BatchRow, DraftRow, MarkerRow, WaveRow, step
 from shared import durable
 from shared.failpoint import failpoint
 from shared.journal import Journal, Reading, read_journal
-from shared.records import AgentRow, Wave, decode, encode
+from shared.records import AgentRow, DraftRef, Wave, decode, encode
 from shared.state import StateDir, utc_now
 
 log = logging.getLogger(__name__)
@@ -49,9 +49,11 @@ class Ledger:
         self._ledger = Journal(folder / "ledger.jsonl")
         self._steps = Journal(folder / "gater.jsonl")
 
-    def banked_as(self, digest: str) -> str | None:
-        """Id of the draft of this content that has the BANKED verdict; equal drafts of it are ALREADY there."""
-        return next((r.id for r in self.standing.values() if r.digest == digest and r.verdict == "BANKED"), None)
+    def banked_as(self, ref: DraftRef) -> str | None:
+        """Id of the draft that has the BANKED verdict for this function and text; its equals are ALREADY there."""
+        wanted = (ref.binary, ref.function, ref.digest, "BANKED")
+        rows = self.standing.values()
+        return next((r.id for r in rows if (r.binary, r.function, r.digest, r.verdict) == wanted), None)
 
     def verdict(self, row: DraftRow) -> None:
         """A verdict, durable. The same standing twice in a row is written once."""

@@ -66,6 +66,7 @@ class Verdicts:
         commit: str = "",
     ) -> None:
         judged = item.judgement if stage == "filter" else None
+        known = self.ledger.standing.get(item.ref.id)
         self.ledger.verdict(
             DraftRow(
                 at=utc_now(),
@@ -81,7 +82,7 @@ class Verdicts:
                 function=item.ref.function,
                 marker=item.marker,
                 wave=item.wave,
-                tu=item.place.tu if item.place else "",
+                tu=item.place.tu if item.place else known.tu if known else "",
                 base=base,
                 closeness=judged.closeness if judged else None,
                 words=judged.words if judged else None,

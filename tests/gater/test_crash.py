@@ -36,6 +36,19 @@ def test_killed_at_each_durable_step(yard: Callable[..., Yard], point: str) -> N
     scene.check()
 
 
+def test_homonyms_of_one_text_are_each_credited_after_a_death(yard: Callable[..., Yard]) -> None:
+    scene = yard()
+    by_name = {(t.function, t.text): [o for o in scene.truth if o.function == t.function] for t in scene.truth}
+    twins = next(found for found in by_name.values() if len({t.tu for t in found}) > 1)
+    scene.publish([(t.binary, t.function, twins[0].text) for t in twins])
+    killed = scene.gater("run", "--once", CAMPAIGN_FAILPOINT=f"land.follow:{len({t.tu for t in twins})}")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert scene.gater("run", "--once").returncode == 0
+    banked = [row for row in scene.standing().values() if row["verdict"] == "BANKED"]
+    assert sorted(row["tu"] for row in banked) == sorted(t.tu for t in twins)
+    scene.check()
+
+
 def kill_at_random(scene: Yard, rng: random.Random, times: int, longest_s: float) -> None:
     for _ in range(times):
         process = subprocess.Popen(

@@ -122,7 +122,10 @@ def test_one_commit_with_trailers_and_the_checkout_follows(scene: Scene) -> None
     for trailer in ("Wave: w000001", "Marker: w000001-1", "Function: main/func_80010000", "Hash: main " + "aa" * 20):
         assert trailer in message
     credits = Credits(scene.landing.git, "campaign")
-    assert credits.commit_of(scene.draft().digest) == landed.commit
+    assert credits.commit_of(scene.draft()) == landed.commit
+    homonym = msgspec.structs.replace(scene.draft(), binary="cave")
+    assert credits.commit_of(homonym) is None, "its stub is open still"
+    assert credits.banked_by(landed.commit) == 1
     assert git(scene.root, "status", "--porcelain") == ""
 
 
