@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import sys
-import types
 from pathlib import Path
 
 import click
@@ -31,6 +28,7 @@ from shared.locks import HeldLock, lock
 from shared.log import setup_logging
 from shared.presence import Presence
 from shared.state import StateDir, open_state
+from shared.stopping import StopSignal
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +125,7 @@ def _run(campaign: Campaign, state: StateDir, waves: int | None) -> Exit:
     os.environ["TMPDIR"] = str(state.tmp)
     keys = {name: find_key(name, pool, os.environ) for name, pool in campaign.pools.items() if pool.share > 0}
     notify = sdnotify.SystemdNotifier()
-    leave = _Leave()
+    leave = StopSignal("drafter")
     clock = RealClock()
     host = ProcessHost(campaign.root, state, keys)
     daemon = Daemon(campaign, state, host, FrontierReader(campaign), clock, waves=waves, leave=leave.asked)
@@ -158,24 +156,6 @@ def _only_drafter(state: StateDir) -> HeldLock:
     if mine is None:
         raise AlreadyRunning(f"another drafter already runs here ({path} is locked); stop it first or leave it running")
     return mine
-
-
-class _Leave:
-    """First SIGTERM or SIGINT: the next safe point. Second: at once."""
-
-    def __init__(self) -> None:
-        self._asked = False
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._signal)
-
-    def asked(self) -> bool:
-        return self._asked
-
-    def _signal(self, number: int, _: types.FrameType | None) -> None:
-        if self._asked:
-            sys.exit(128 + number)
-        self._asked = True
-        log.info("DRAFTER-STOP signal=%d", number)
 
 
 def main() -> None:

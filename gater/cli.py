@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import sys
-import types
 from pathlib import Path
 
 import click
@@ -23,6 +20,7 @@ from shared.locks import is_locked, only_one
 from shared.log import setup_logging
 from shared.records import Verdict
 from shared.state import StateDir, open_state
+from shared.stopping import StopSignal
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +127,7 @@ def prefilter(
 def _run(campaign: Campaign, state: StateDir, *, once: bool) -> None:
     log.info("GATER-START project=%s settings=%s", campaign.project.name, campaign.digest()[:12])
     log.info("SETTINGS %s", campaign.effective())
-    stop = _Stop()
+    stop = StopSignal("gater")
     gater = Gater(campaign, state, "once" if once else "daemon", sdnotify.SystemdNotifier())
     try:
         gater.start()
@@ -142,24 +140,6 @@ def _run(campaign: Campaign, state: StateDir, *, once: bool) -> None:
 def _drained(state: StateDir) -> Exit:
     click.echo(f"{state.stop} is present, so nothing was started; run `campaign resume` (or remove it) first", err=True)
     return Exit.DRAINED
-
-
-class _Stop:
-    """First SIGTERM or SIGINT: the next safe point. Second: at once."""
-
-    def __init__(self) -> None:
-        self._asked = False
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, self._signal)
-
-    def asked(self) -> bool:
-        return self._asked
-
-    def _signal(self, number: int, _: types.FrameType | None) -> None:
-        if self._asked:
-            sys.exit(128 + number)
-        self._asked = True
-        log.info("GATER-STOP signal=%d", number)
 
 
 def main() -> None:
