@@ -12,6 +12,7 @@ import orjson
 import sdnotify
 
 from drafter.agents.keys import find_key
+from drafter.alarm import Alarm
 from drafter.clock import RealClock
 from drafter.daemon import TICK_S, Daemon
 from drafter.ending import end_agents
@@ -19,8 +20,10 @@ from drafter.frontier import FrontierReader
 from drafter.host import ProcessHost
 from drafter.preview import preview
 from shared.cli.entry import run_command
+from shared.cli.overriding import Chosen, for_option, run_options
 from shared.config import Campaign, find_config, load_campaign
 from shared.config.origins import origins
+from shared.config.overrides import words
 from shared.errors import AlreadyRunning, ConfigError
 from shared.exits import Exit
 from shared.git import Git
@@ -54,17 +57,20 @@ def cli(context: click.Context, root: Path, verbose: bool) -> None:
 @click.option(
     "--waves", type=click.IntRange(min=1), help="End when this many waves of the night are drafted and published."
 )
+@for_option
+@run_options
 @click.pass_context
-def run(context: click.Context, waves: int | None) -> None:
+def run(context: click.Context, waves: int | None, duration: float | None, chosen: Chosen) -> None:
     """Draw, deal and publish until `.run/stop` appears.
 
     SIGTERM ends the drafter alone: its agents work on and are taken up again at the next start. A second one ends it at
     once. `drafter kill-agents` ends the agents.
     """
-    campaign, state = _open(context.obj)
+    campaign = chosen.load(context.obj)
+    state = open_state(campaign.root)
     Git(campaign.root).check()
     with _only_drafter(state):
-        context.exit(_run(campaign, state, waves))
+        context.exit(_run(campaign, state, waves, duration))
 
 
 @cli.command()
@@ -117,7 +123,7 @@ def _open(root: Path) -> tuple[Campaign, StateDir]:
     return campaign, open_state(campaign.root)
 
 
-def _run(campaign: Campaign, state: StateDir, waves: int | None) -> Exit:
+def _run(campaign: Campaign, state: StateDir, waves: int | None, duration: float | None) -> Exit:
     values = {name: {"value": value, "from": origin} for name, (value, origin) in origins(campaign).items()}
     log.info("SETTINGS digest=%s values=%s", campaign.digest(), orjson.dumps(values).decode())
     if not any(pool.share > 0 for pool in campaign.pools.values()):
@@ -127,8 +133,9 @@ def _run(campaign: Campaign, state: StateDir, waves: int | None) -> Exit:
     notify = sdnotify.SystemdNotifier()
     leave = StopSignal("drafter")
     clock = RealClock()
-    host = ProcessHost(campaign.root, state, keys)
-    daemon = Daemon(campaign, state, host, FrontierReader(campaign), clock, waves=waves, leave=leave.asked)
+    host = ProcessHost(campaign.root, state, keys, words=words(campaign.overrides))
+    alarm = Alarm.of(campaign, clock.monotonic(), duration)
+    daemon = Daemon(campaign, state, host, FrontierReader(campaign), clock, waves=waves, leave=leave.asked, alarm=alarm)
     try:
         if state.stopping():
             daemon.load()

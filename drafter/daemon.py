@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from drafter import night
+from drafter.alarm import Alarm
 from drafter.clock import Clock
 from drafter.desk import Desk
 from drafter.draw import turn_of
@@ -29,13 +30,13 @@ from shared.errors import CampaignError, DiskFull
 from shared.exits import Exit
 from shared.records import Target
 from shared.state import StateDir
+from shared.stopping import ask_drain, drain_bound_s
 
 log = logging.getLogger(__name__)
 
 TICK_S = 0.2
 TROUBLE_S = 5.0
 """Pause of a step that failed, before it is tried again."""
-DRAIN_SLACK_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Daemon:
     """One campaign's drafter. The caller holds the drafter lock.
 
     `waves` ends it after that many waves with cards in this night, once all is published; None = never.
-    `leave()` is asked every turn: True = end at once, shards go on.
+    `leave()` is asked every turn: True = end at once, shards go on. `alarm` says when a drain starts by itself.
     """
 
     def __init__(
@@ -63,12 +64,14 @@ class Daemon:
         *,
         waves: int | None = None,
         leave: Callable[[], bool] = lambda: False,
+        alarm: Alarm | None = None,
     ) -> None:
         self._campaign = campaign
         self._state = state
         self._clock = clock
         self._waves = waves
         self._leave = leave
+        self._alarm = alarm or Alarm()
         self.events = Events(state, clock)
         self.desk = Desk(state)
         self.fleet = Fleet(campaign, state, host, self.events, clock)
@@ -135,7 +138,7 @@ class Daemon:
         )
         drawn = sum(1 for wave in self.desk.waves if wave.cards and wave.parameters.get("night") == on.id)
         self.drawer.rotation.last, self.drawer.rotation.drawn = last, drawn
-        upcoming = turn_of(self._campaign.lanes, last + 1)
+        upcoming = turn_of(self._campaign.drawn_lanes, last + 1)
         self.events.emit(
             "start",
             night=on.id,
@@ -145,11 +148,15 @@ class Daemon:
             lane=upcoming.lane,
             band=list(upcoming.band),
             drawn=drawn,
+            tag=self._campaign.night.tag,
+            done_by=self._alarm.done_by,
         )
 
     def turn(self) -> Exit | None:
         """One turn; the exit code when it was the last."""
         stopping = self._state.stopping()
+        if not stopping and self._alarm.due(self._clock.monotonic()):
+            self._guard("until", lambda: ask_drain(self._state, f"drafter: to be done by {self._alarm.done_by}"))
         self._idle.look(self._drawer, draining=stopping)
         if stopping and self._drain_until is None:
             self._drain()
@@ -254,8 +261,7 @@ class Daemon:
         return None
 
     def _drain(self) -> None:
-        socket = max((pool.socket_timeout_s for pool in self._campaign.pools.values()), default=0.0)
-        bound = self._campaign.drafter.straggler_grace_s + socket + DRAIN_SLACK_S
+        bound = drain_bound_s(self._campaign)
         self._drain_until = self._clock.monotonic() + bound
         self.events.emit("drain", bound_s=bound, shards=len(self.fleet.shards), level=self.fleet.level)
 

@@ -11,8 +11,10 @@ from drafter.desk import Desk
 from drafter.draw import Frontier, Key, Limits, Plan, plan, turns
 from drafter.events import Events
 from drafter.inflight import InGater
+from drafter.ramp import apportion
 from drafter.waves import WaveState, write_wave
 from shared.config import Campaign
+from shared.config.overrides import words
 from shared.state import StateDir
 
 RETRY_S = 1.0
@@ -87,7 +89,7 @@ class Drawer:
         if self._hold(now):
             return
         busy = set(self._desk.working()) | unpublished
-        for _ in range(turns(self._campaign.lanes)):
+        for _ in range(turns(self._campaign.drawn_lanes)):
             planned = self._plan(now, busy)
             coming_back = bool(busy or self._in_gater.marked)
             if planned.drawable < (self._enough if coming_back else 1):
@@ -127,7 +129,7 @@ class Drawer:
             self._desk.history,
             busy | self._in_gater.marked | self._in_gater.held,
             self._in_gater.red,
-            self._campaign.lanes,
+            self._campaign.drawn_lanes,
             self.rotation.last + 1,
             self._limits,
         )
@@ -173,7 +175,12 @@ class Drawer:
             "cards_per_wave": drafter.cards_per_wave,
             "tries": drafter.tries,
             "pools": {name: pool.model for name, pool in self._campaign.pools.items()},
+            "workers": apportion(drafter.workers, {name: pool.share for name, pool in self._campaign.pools.items()}),
         }
+        if self._campaign.night.tag:
+            parameters["tag"] = self._campaign.night.tag
+        if self._campaign.overrides:
+            parameters["overrides"] = words(self._campaign.overrides)[1::2]
         wave = write_wave(self._state, planned, number, drafter.attempts, parameters, self._clock.stamp())
         self.rotation.last = number
         self.exhausted = False

@@ -44,15 +44,21 @@ class Host(Protocol):
 
 
 class ProcessHost:
-    """Real processes. `keys` are the pools' keys, read once; `program` is the shard's argument list without options."""
+    """Real processes. `keys` are the pools' keys, read once; `program` is the shard's argument list without options,
+    `words` are options every shard gets: the command line's settings."""
 
     def __init__(
-        self, root: Path, state: StateDir, keys: Mapping[str, str], program: Sequence[str] = SHARD_PROGRAM
+        self,
+        root: Path,
+        state: StateDir,
+        keys: Mapping[str, str],
+        program: Sequence[str] = SHARD_PROGRAM,
+        words: Sequence[str] = (),
     ) -> None:
         self._root = root
         self._state = state
         self._keys = keys
-        self._program = program
+        self._program = (*program, *words)
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def launch(self, shard: str, pool: str) -> None:

@@ -14,6 +14,7 @@ from gater.daemon import Gater
 from gater.prefilter import Row, read_batch, render
 from gater.prefilter import prefilter as judge_rows
 from shared.cli.entry import run_command
+from shared.cli.overriding import Chosen, set_option
 from shared.config import Campaign, find_config, load_campaign
 from shared.exits import Exit
 from shared.locks import is_locked, only_one
@@ -41,13 +42,14 @@ def cli(context: click.Context, root: Path, verbose: bool) -> None:
 
 @cli.command()
 @click.option("--once", is_flag=True, help="Take what is in the spool now, settle it and end.")
+@set_option
 @click.pass_context
-def run(context: click.Context, once: bool) -> None:
+def run(context: click.Context, once: bool, sets: tuple[str, ...]) -> None:
     """Watch the spool and gate until `.run/stop` appears.
 
     SIGTERM ends it at the next safe point (claimed markers are taken up again at the next start), a second one at once.
     """
-    campaign = load_campaign(find_config(context.obj))
+    campaign = Chosen(sets).load(context.obj)
     state = open_state(campaign.root)
     if state.stopping() and not once:
         context.exit(_drained(state))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from shared import durable
 from shared.config import Campaign
+from shared.config.overrides import words
 from shared.records import SCHEMA
 from shared.state import StateDir, utc_now
 
@@ -35,6 +36,7 @@ class Presence:
             "started": utc_now(),
             "settings": campaign.digest(),
             "values": campaign.effective(),
+            "overrides": words(campaign.overrides)[1::2],
             "code": code_digest(),
             "version": installed_version(),
         }

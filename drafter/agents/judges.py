@@ -17,6 +17,7 @@ import orjson
 
 from drafter.agents.oracle import Look
 from shared.config import Campaign
+from shared.config.overrides import words
 from shared.proc import child_environment
 from shared.records import Card, Judgement, Verdict
 from shared.state import StateDir
@@ -33,7 +34,8 @@ LINE_LIMIT = 4 << 20
 def open_oracle(campaign: Campaign, state: StateDir) -> ProcessOracle:
     """The real oracle: the pre-filter's judge in a process of its own."""
     del state  # the process opens it itself
-    return ProcessOracle([sys.executable, "-P", "-m", "drafter.agents.judging", "--root", str(campaign.root)])
+    program = [sys.executable, "-P", "-m", "drafter.agents.judging"]
+    return ProcessOracle([*program, "--root", str(campaign.root), *words(campaign.overrides)])
 
 
 @dataclass

@@ -20,8 +20,10 @@ import click
 import orjson
 
 from drafter.agents.bench import Bench, slot_count
+from shared.cli.overriding import set_option
 from shared.config import load_campaign
 from shared.config.load import CONFIG_NAME
+from shared.config.overrides import parse
 from shared.errors import CampaignError
 from shared.log import setup_logging
 from shared.records import encode
@@ -82,7 +84,8 @@ def _guarded(work: Any, request: dict[str, Any]) -> None:
 
 @click.command()
 @click.option("--root", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True, help="Project.")
-def main(root: Path) -> None:
+@set_option
+def main(root: Path, sets: tuple[str, ...]) -> None:
     """Judges drafts for one shard, which starts it; talks on standard input and output."""
     setup_logging()
     answers = os.fdopen(os.dup(1), "wb")
@@ -91,7 +94,7 @@ def main(root: Path) -> None:
         signal.signal(number, signal.SIG_IGN)  # the shard decides when: it closes our standard input
     os.nice(NICENESS)
     try:
-        campaign = load_campaign(root / CONFIG_NAME)
+        campaign = load_campaign(root / CONFIG_NAME, [parse(text) for text in sets])
         state = open_state(root)
         os.environ["TMPDIR"] = str(state.tmp)
         bench = Bench(campaign, state)

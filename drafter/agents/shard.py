@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +35,10 @@ from drafter.agents.prompt import load_prompts
 from drafter.agents.telemetry import RateJournal
 from drafter.agents.vitals import Vitals
 from shared import durable
+from shared.cli.overriding import set_option
 from shared.config import Campaign, load_campaign
 from shared.config.load import CONFIG_NAME
+from shared.config.overrides import parse
 from shared.config.schema import Pool
 from shared.errors import AlreadyRunning, CampaignError, ConfigError, DiskFull
 from shared.exits import Exit
@@ -214,10 +216,16 @@ def hold_run_lock(files: ShardFiles, descriptor: int | None) -> None:
 
 
 def run_shard(
-    root: Path, shard: str, pool: str, lock_fd: int | None, key_fd: int | None, oracle: OracleFactory
+    root: Path,
+    shard: str,
+    pool: str,
+    lock_fd: int | None,
+    key_fd: int | None,
+    oracle: OracleFactory,
+    sets: Sequence[str] = (),
 ) -> Exit:
     """The process from its arguments to its exit code. Raises CampaignError."""
-    campaign = load_campaign(root / CONFIG_NAME)
+    campaign = load_campaign(root / CONFIG_NAME, [parse(text) for text in sets])
     if pool not in campaign.pools:
         raise ConfigError(f"there is no [pool.{pool}] table", campaign.path)
     settings = campaign.pools[pool]
@@ -241,18 +249,27 @@ def run_shard(
 @click.option("--pool", required=True, help="Pool of campaign.toml this shard serves.")
 @click.option("--lock-fd", type=int, help="Inherited descriptor that holds run.lock; without it the lock is taken.")
 @click.option("--key-fd", type=int, help="Inherited descriptor to read the key from; without it the config says where.")
-def main(root: Path, shard: str, pool: str, lock_fd: int | None, key_fd: int | None) -> None:
+@set_option
+def main(root: Path, shard: str, pool: str, lock_fd: int | None, key_fd: int | None, sets: tuple[str, ...]) -> None:
     """Runs one shard of agents. Started by the drafter; by hand only to look at something."""
     from drafter.agents.judges import open_oracle
 
-    sys.exit(run_main(root, shard, pool, lock_fd, key_fd, open_oracle))
+    sys.exit(run_main(root, shard, pool, lock_fd, key_fd, open_oracle, sets))
 
 
-def run_main(root: Path, shard: str, pool: str, lock_fd: int | None, key_fd: int | None, oracle: OracleFactory) -> int:
+def run_main(
+    root: Path,
+    shard: str,
+    pool: str,
+    lock_fd: int | None,
+    key_fd: int | None,
+    oracle: OracleFactory,
+    sets: Sequence[str] = (),
+) -> int:
     """`run_shard` with logging and errors as one sentence; the exit code."""
     setup_logging()
     try:
-        return run_shard(root, shard, pool, lock_fd, key_fd, oracle)
+        return run_shard(root, shard, pool, lock_fd, key_fd, oracle, sets)
     except CampaignError as error:
         log.error("%s", error)
         return error.exit_code

@@ -1,7 +1,7 @@
 """campaign.toml: the one configuration file, its schema, and how it is loaded."""
 
 from shared.config.load import Campaign, find_config, load_campaign
-from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Pool, Project
+from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Night, Pool, Project
 
 __all__ = [
     "Binary",
@@ -11,6 +11,7 @@ __all__ = [
     "Gate",
     "Landing",
     "Lane",
+    "Night",
     "Pool",
     "Project",
     "find_config",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,11 +13,14 @@ import msgspec
 import tree_sitter_toml
 from tree_sitter import Language, Node, Parser
 
-from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Pool, Project
+from shared.config.overrides import Override, lay_over
+from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Night, Pool, Project
 from shared.errors import ConfigError
 from shared.hashing import digest_json
 
 CONFIG_NAME = "campaign.toml"
+DEFAULT_LANE = "default"
+"""The lane there is when the file names none."""
 
 SINGLE: dict[str, type[msgspec.Struct]] = {
     "project": Project,
@@ -24,6 +28,7 @@ SINGLE: dict[str, type[msgspec.Struct]] = {
     "filter": Filter,
     "gate": Gate,
     "drafter": Drafter,
+    "night": Night,
 }
 NAMED_TABLES: dict[str, type[msgspec.Struct]] = {"binary": Binary, "pool": Pool, "lane": Lane}
 
@@ -41,9 +46,18 @@ class Campaign:
     filter: Filter = field(default_factory=Filter)
     gate: Gate = field(default_factory=Gate)
     drafter: Drafter = field(default_factory=Drafter)
+    night: Night = field(default_factory=Night)
     binaries: dict[str, Binary] = field(default_factory=dict)
     pools: dict[str, Pool] = field(default_factory=dict)
     lanes: dict[str, Lane] = field(default_factory=dict)
+    overrides: tuple[Override, ...] = ()
+    """Values of the command line; they are in effect already."""
+
+    @property
+    def drawn_lanes(self) -> dict[str, Lane]:
+        """The lanes waves rotate over, in the order of the file."""
+        wanted = self.drafter.lanes
+        return {name: lane for name, lane in self.lanes.items() if not wanted or name in wanted}
 
     def effective(self) -> dict[str, Any]:
         """Every value in effect, by table. Pools name where a key comes from, never a key."""
@@ -72,8 +86,8 @@ def find_config(start: Path) -> Path:
     )
 
 
-def load_campaign(path: Path) -> Campaign:
-    """Reads and checks `path`. Raises ConfigError naming file, line and key."""
+def load_campaign(path: Path, overrides: Sequence[Override] = ()) -> Campaign:
+    """Reads and checks `path` with the command line's values over it. Raises ConfigError naming file, line and key."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -87,7 +101,10 @@ def load_campaign(path: Path) -> Campaign:
         line = re.search(r"line (\d+)", str(error))
         raise ConfigError(f"is not valid TOML: {error}", path, int(line[1]) if line else None) from error
 
-    reader = TableReader(path, text)
+    reader = TableReader(path, text, overrides)
+    unwritten: dict[str, list[str]] = {name: [] for name in NAMED_TABLES}
+    unwritten["lane"] = [] if tables.get("lane") else [DEFAULT_LANE]
+    tables = lay_over(tables, overrides, unwritten)
     for name in tables:
         if name not in SINGLE and name not in NAMED_TABLES:
             raise reader.error(f"unknown table [{name}]; known are {', '.join([*SINGLE, *NAMED_TABLES])}", [name])
@@ -99,7 +116,8 @@ def load_campaign(path: Path) -> Campaign:
         path=path.resolve(),
         binaries=reader.named(Binary, tables.get("binary", {}), "binary"),
         pools=reader.named(Pool, tables.get("pool", {}), "pool"),
-        lanes=reader.named(Lane, tables.get("lane", {}), "lane") or {"default": Lane()},
+        lanes=reader.named(Lane, tables.get("lane", {}), "lane") or {DEFAULT_LANE: Lane()},
+        overrides=tuple(overrides),
         **single,  # type: ignore[arg-type]
     )
     _check(campaign, reader)
@@ -129,6 +147,11 @@ def _check(campaign: Campaign, reader: TableReader) -> None:
                 raise reader.error(
                     f"band [{low}, {high}] is empty; write [low, high] with low < high", ["lane", name, "bands"]
                 )
+    unknown = [name for name in campaign.drafter.lanes if name not in campaign.lanes]
+    if unknown:
+        raise reader.error(
+            f"drafter.lanes names {unknown[0]!r}; known lanes are {', '.join(campaign.lanes)}", ["drafter", "lanes"]
+        )
     for name, pool in campaign.pools.items():
         generation = pool.output_tokens / pool.tokens_per_s
         stall = campaign.drafter.stall_s
@@ -144,9 +167,10 @@ def _check(campaign: Campaign, reader: TableReader) -> None:
 class TableReader:
     """Converts tables of one TOML text to structs and finds the line of a key for messages."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str, overrides: Sequence[Override] = ()) -> None:
         self.path = path
         self.text = text
+        self._typed = {override.keys: override.text for override in overrides}
 
     def table(self, kind: type[T], value: Any, keys: list[str]) -> T:
         try:
@@ -171,7 +195,11 @@ class TableReader:
         return {name: self.table(kind, entry, [table, name]) for name, entry in value.items()}
 
     def error(self, message: str, keys: list[str]) -> ConfigError:
-        return ConfigError(message, self.path, _line_of(self.text, keys))
+        line = _line_of(self.text, keys)
+        for place, typed in self._typed.items():
+            if tuple(keys[: len(place)]) == place or (line is None and place[: len(keys)] == tuple(keys)):
+                return ConfigError(f"{typed}: {message}")
+        return ConfigError(message, self.path, line)
 
 
 def _line_of(text: str, keys: list[str]) -> int | None:

@@ -6,6 +6,7 @@ import tomllib
 from typing import Any
 
 from shared.config.load import SINGLE, Campaign
+from shared.config.overrides import ORIGIN
 
 FILE = "campaign.toml"
 DEFAULT = "default"
@@ -24,6 +25,9 @@ def origins(campaign: Campaign) -> dict[str, tuple[Any, str]]:
         else:
             for name, entry in values.items():
                 _add(found, f"{table}.{name}", entry, written.get(table, {}).get(name, {}))
+    for override in campaign.overrides:
+        name = ".".join(override.keys)
+        found[name] = (found[name][0], ORIGIN)
     return found
 
 

@@ -106,6 +106,9 @@ class Drafter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[drafter] how work is drawn and the fleet is kept full."""
 
     workers: Annotated[Count, Meta(description="Agents in flight: the set point of the fleet.")] = 24
+    lanes: Annotated[
+        list[str], Meta(description="Lanes that are drawn, by name; empty = all. The others' cards wait.")
+    ] = field(default_factory=list)
     agents_per_shard: Annotated[
         Count, Meta(description="Agents one shard process holds at most (200-320 measured as the useful range).")
     ] = 240
@@ -129,6 +132,22 @@ class Drafter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     orphan_grace_s: Annotated[Seconds, Meta(description="A shard without a drafter for this long saves and ends.")] = (
         600.0
     )
+
+
+class Night(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[night] when a night ends by itself, and what it is called."""
+
+    until: Annotated[
+        str,
+        Meta(
+            description='Time of day, as "07:30" on this machine\'s clock: the drain starts early enough to be done by '
+            "then; empty = goes on until `.run/stop`.",
+            pattern=r"^(([01]\d|2[0-3]):[0-5]\d)?$",
+        ),
+    ] = ""
+    tag: Annotated[
+        str, Meta(description="A word of yours kept in waves, ledger and report.", pattern=r"^[A-Za-z0-9_.-]{0,64}$")
+    ] = ""
 
 
 class Pool(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

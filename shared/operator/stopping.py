@@ -14,16 +14,9 @@ from shared.config.load import Campaign
 from shared.exits import Exit
 from shared.operator.liveness import running
 from shared.state import StateDir, open_state
+from shared.stopping import SLACK_S, drain_bound_s
 
-SLACK_S = 60.0
-"""What the drafter allows its shards beyond grace and one response before it ends them."""
 POLL_S = 0.2
-
-
-def drain_bound_s(campaign: Campaign) -> float:
-    """Seconds after which a drain's agents have ended at the latest; the gates of what they left come on top."""
-    socket = max((pool.socket_timeout_s for pool in campaign.pools.values()), default=0.0)
-    return campaign.drafter.straggler_grace_s + socket + SLACK_S
 
 
 def gate_bound_s(campaign: Campaign) -> float:

@@ -59,5 +59,5 @@ if __name__ == "__main__":
         parser.add_argument(flag)
     for flag in ("--lock-fd", "--key-fd"):
         parser.add_argument(flag, type=int)
-    given = parser.parse_args()
+    given, _ = parser.parse_known_args()
     sys.exit(run_main(given.root, given.shard, given.pool, given.lock_fd, given.key_fd, _open))

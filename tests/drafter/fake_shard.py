@@ -29,7 +29,7 @@ def main() -> None:
         parser.add_argument(name, required=True)
     for name in ("--lock-fd", "--key-fd"):
         parser.add_argument(name, type=int, required=True)
-    options = parser.parse_args()
+    options, _ = parser.parse_known_args()
     state = open_state(Path(options.root))
     files = ShardFiles(state, options.shard)
     fcntl.flock(options.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

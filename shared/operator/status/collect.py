@@ -11,14 +11,16 @@ from typing import Any
 
 import orjson
 
-from shared.config import Campaign
+from shared.config import Campaign, load_campaign
+from shared.config.overrides import parse
 from shared.errors import CampaignError
 from shared.operator import liveness, numbers
 from shared.operator.rollup.keep import Rollup, load
 from shared.operator.source import Source, branches
-from shared.operator.stopping import drain_bound_s, gate_bound_s, stop_age_s, waited_for
+from shared.operator.stopping import gate_bound_s, stop_age_s, waited_for
 from shared.presence import code_digest, path_of
 from shared.state import StateDir, utc_now
+from shared.stopping import drain_bound_s
 
 UNREADABLE = (OSError, CampaignError, ValueError, KeyError, TypeError, AttributeError)
 """What a damaged or half-made file can raise while it is looked at."""
@@ -79,11 +81,12 @@ def daemon(campaign: Campaign, state: StateDir, name: str) -> dict[str, Any]:
         known = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return found
-    found |= {key: known.get(key) for key in ("pid", "started", "settings", "code", "version")}
+    found |= {key: known.get(key) for key in ("pid", "started", "settings", "code", "version", "overrides")}
     if found["running"]:
         found["loop_s"] = round(max(0.0, datetime.now(UTC).timestamp() - path.stat().st_mtime), 1)
         due = []
-        if known.get("settings") != campaign.digest():
+        typed = [parse(text) for text in known.get("overrides") or ()]
+        if known.get("settings") != load_campaign(campaign.path, typed).digest():
             due.append("campaign.toml")
         if known.get("code") != code_digest():
             due.append("code")
@@ -142,12 +145,21 @@ def agents(campaign: Campaign, state: StateDir, shards: list[dict[str, Any]]) ->
         lanes[lane] = lanes.get(lane, 0) + count
     return {
         "in_flight": total,
-        "set_point": campaign.drafter.workers,
+        "set_point": _set_point(campaign, state),
         "shards": len(shards),
         "by_pool": pools,
         "dealt": sum(len(shard["targets"]) for shard in shards),
         "dealt_by_lane": lanes,
     }
+
+
+def _set_point(campaign: Campaign, state: StateDir) -> int:
+    """What the drafter that runs has in effect, else the file's value."""
+    try:
+        known = orjson.loads(path_of(state, "drafter").read_bytes()) if liveness.running(state, "drafter") else {}
+        return int(known["values"]["drafter"]["workers"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return campaign.drafter.workers
 
 
 def pools(campaign: Campaign, shards: list[dict[str, Any]]) -> dict[str, Any]:
