@@ -11,12 +11,14 @@ import sdnotify
 
 from gater.cadence import ask, follow, waiting_ids
 from gater.daemon import Gater
+from gater.fleetcheck import FleetCheck
 from gater.prefilter import Row, read_batch, render
 from gater.prefilter import prefilter as judge_rows
 from shared.cli.entry import run_command
 from shared.cli.overriding import Chosen, set_option
 from shared.config import Campaign, find_config, load_campaign
 from shared.exits import Exit
+from shared.git import Git
 from shared.locks import is_locked, only_one
 from shared.log import setup_logging
 from shared.records import Verdict
@@ -86,6 +88,41 @@ def batch(context: click.Context, now: bool, timeout: float | None) -> None:
     left = waiting & waiting_ids(state, campaign)
     click.echo(f"{len(waiting) - len(left)} of {len(waiting)} waiting drafts were gated")
     context.exit(Exit.OK if over else Exit.NEGATIVE)
+
+
+@cli.command("fleet-check")
+@click.option("--all", "everything", is_flag=True, help="Every binary; so it is without BINARY too.")
+@click.argument("binaries", metavar="[BINARY]...", nargs=-1)
+@click.pass_context
+def fleet_check(context: click.Context, everything: bool, binaries: tuple[str, ...]) -> None:
+    """Build binaries from clean at the landing head and keep the red list (red.json).
+
+    Runs beside a gater, in a workspace of its own. A red binary is listed with its reason and, where a green commit is
+    on record, the commit that turned it red (by clean builds of the commits in between). Its cards are not drawn and
+    its drafts wait, without a strike, until it is green.
+
+    Exit code 0 when all are green, 1 when one is red, 3 when one could not be judged.
+    """
+    if everything and binaries:
+        raise click.UsageError("--all excludes naming binaries")
+    campaign = load_campaign(find_config(context.obj))
+    state = open_state(campaign.root)
+    unknown = [name for name in binaries if name not in campaign.binaries]
+    if unknown:
+        raise click.UsageError(f"{unknown[0]!r} is no binary of this project; known are {', '.join(campaign.binaries)}")
+    git = Git(campaign.root)
+    commit = git.find(f"refs/heads/{campaign.landing.branch}") or git.commit_of(campaign.landing.follow)
+    states = []
+    for answer in FleetCheck(campaign, state, commit).run(list(binaries or campaign.binaries)):
+        states.append(answer.state)
+        line = (
+            f"{answer.binary}: {answer.state} at {answer.commit[:12]} ({answer.builds} builds, {answer.wall_s:.1f} s)"
+        )
+        click.echo(line if answer.state == "green" else f"{line}: {answer.reason}")
+        if answer.culprit:
+            click.echo(f"    turned red by: {answer.culprit}")
+    click.echo(f"{states.count('green')} of {len(states)} binaries are green at {commit[:12]}")
+    context.exit(Exit.FAULT if "fault" in states else Exit.NEGATIVE if "red" in states else Exit.OK)
 
 
 @cli.command()

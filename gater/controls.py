@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gater.jobs import ControlResult
 from shared.bases import Bases
+from shared.redlist import Red, Watched
 from shared.target.base import Base, load_base
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class Controls:
     """The binaries' bases at one commit; `at` moves it to another."""
 
     bases: Bases
+    red: Watched
     commit: str = ""
     by_binary: dict[str, Control] = field(default_factory=dict)
 
@@ -47,6 +49,22 @@ class Controls:
             known = self.by_binary.get(binary)
             if known is None or known.digest != digest:
                 self.by_binary[binary] = self._look_up(binary, digest)
+
+    def follow_red(self) -> bool:
+        """Takes in what a fleet check found; True when a binary's control changed by it."""
+        if not self.red.moved():
+            return False
+        changed = False
+        for binary, control in self.by_binary.items():
+            listed = self._listed(binary, control.digest)
+            if control.state == "green" and listed:
+                self.by_binary[binary] = Control(control.digest, "red", listed.reason, asked=time.monotonic())
+                log.error("CONTROL-RED binary=%s reason=%r", binary, listed.reason)
+                changed = True
+            elif control.state == "red" and binary not in self.red.now.red:
+                self.by_binary[binary] = self._look_up(binary, control.digest)
+                changed = True
+        return changed
 
     def due(self) -> list[str]:
         """Binaries whose control must be (re)run now."""
@@ -116,7 +134,18 @@ class Controls:
         """Every binary has an answer."""
         return all(control.state not in ("unknown", "running") for control in self.by_binary.values())
 
+    def listed(self, binary: str) -> bool:
+        """Whether these very inputs are on the red list: only a build from clean clears that."""
+        return self._listed(binary, self.by_binary[binary].digest) is not None
+
+    def _listed(self, binary: str, digest: str) -> Red | None:
+        entry = self.red.now.red.get(binary)
+        return entry if entry is not None and entry.digest == digest else None
+
     def _look_up(self, binary: str, digest: str) -> Control:
+        listed = self._listed(binary, digest)
+        if listed is not None:
+            return Control(digest, "red", listed.reason, asked=time.monotonic())
         path = self.bases.path(binary, digest)
         base = load_base(path)
         return Control(digest, "green", "", path, base) if base else Control(digest, "unknown")

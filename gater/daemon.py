@@ -24,7 +24,7 @@ from gater.credit import Credits
 from gater.desk import Desk, Item, Rejects, Stage
 from gater.executor import Jobs
 from gater.intake import Intake
-from gater.jobs import Entry, control_job, filter_job, gate_job
+from gater.jobs import ControlResult, Entry, control_job, filter_job, gate_job
 from gater.land import Landing
 from gater.ledger import Ledger
 from gater.outcomes import Filtering, Gating, Outcomes
@@ -33,14 +33,16 @@ from gater.stubs import StubIndex
 from gater.takein import TakeIn
 from gater.verdicts import Verdicts
 from gater.waiting import WaitingRoom
+from shared import redlist
 from shared.bases import Bases
 from shared.config import Campaign
 from shared.errors import DiskFull
 from shared.git import Git
 from shared.locks import is_locked
 from shared.presence import Presence
+from shared.redlist import Red, Watched
 from shared.spool import Claimed, Spool
-from shared.state import StateDir
+from shared.state import StateDir, utc_now
 from shared.watch import Watch
 
 log = logging.getLogger(__name__)
@@ -75,7 +77,7 @@ class Gater:
         credits = Credits(self.git, f"refs/heads/{campaign.landing.branch}")
         self.intake = Intake(campaign, state, self.stubs, credits, self.ledger, self.verdicts, self.room)
         self.bases = Bases(campaign, state)
-        self.controls = Controls(self.bases)
+        self.controls = Controls(self.bases, Watched(state))
         self.take_in = TakeIn(self.landing, self.bases)
         self.desk = Desk()
         self.rejects = Rejects()
@@ -167,9 +169,11 @@ class Gater:
 
     def _follow_head(self) -> None:
         head = self.landing.head()
-        if head == self.controls.commit:
+        listed = self.controls.follow_red()
+        if head == self.controls.commit and not listed:
             return
-        self.controls.at(head)
+        if head != self.controls.commit:
+            self.controls.at(head)
         self._refresh_stubs()
 
     def _refresh_stubs(self) -> None:
@@ -225,7 +229,8 @@ class Gater:
             if self.jobs.free() <= 0:
                 return
             self.controls.started(binary)
-            self._submit(Control(binary), control_job, binary, self.controls.commit, self.slots)
+            clean = self.controls.listed(binary)
+            self._submit(Control(binary), control_job, binary, self.controls.commit, self.slots, clean)
         for binary in self.take_in.due():
             if self.jobs.free() <= 0:
                 return
@@ -337,7 +342,16 @@ class Gater:
             self.take_in.take(result)
             return
         self.controls.take(result)
+        self._note_control(result)
         self._refresh_stubs()
+
+    def _note_control(self, result: ControlResult) -> None:
+        if result.state == "red":
+            digest = self.controls.by_binary[result.binary].digest
+            entry = Red(result.commit, result.reason, utc_now(), digest=digest)
+            redlist.red(self.state, result.binary, entry, "control", result.wall_s)
+        elif result.state == "green":
+            redlist.green(self.state, [result.binary], result.commit, "control", result.wall_s)
 
     def _drained(self, once: bool) -> bool:
         if self.desk.active() or self.settler.claimed or self.jobs.running or self.spool.waiting():

@@ -73,12 +73,17 @@ class GateResult:
     wall_s: float
 
 
-def control_job(campaign: Campaign, state: StateDir, binary: str, commit: str, slots: int) -> ControlResult:
-    """The null control of one binary: green from cache, or one build of the base with no draft in it."""
+def control_job(
+    campaign: Campaign, state: StateDir, binary: str, commit: str, slots: int, clean: bool = False
+) -> ControlResult:
+    """The null control of one binary: green from cache, or one build of the base with no draft in it.
+
+    `clean`: known red, so neither a cached base nor what earlier builds left in a workspace is believed.
+    """
     started = time.monotonic()
     bases = Bases(campaign, state)
     try:
-        bases.ensure(binary, commit, slots=slots)
+        bases.ensure(binary, commit, slots=slots, clean=clean)
     except RedBase as error:
         return ControlResult(binary, commit, "red", str(error), None, time.monotonic() - started)
     except CampaignError as error:

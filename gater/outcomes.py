@@ -14,6 +14,7 @@ from gater.desk import Item, Stage
 from gater.jobs import FilterResult, GateResult
 from gater.land import Green, Landed, Moved
 from gater.rows import BatchRow
+from shared import redlist
 from shared.errors import CampaignError, DiskFull
 from shared.failpoint import failpoint
 from shared.oracle.symbolset import set_conflicts
@@ -168,6 +169,7 @@ class Outcomes:
         gater.controls.at(landed.commit)
         for binary, path in result.bases.items():
             gater.controls.adopt(binary, path)
+        redlist.green(gater.state, sorted(result.bases), landed.commit, "gate", result.wall_s)
         gater.stubs.refresh(landed.commit, gater.controls.green())
         log.info("LANDED gate=%s commit=%s banked=%d follow=%r", gate, landed.commit[:12], len(green), landed.followed)
         return landed

@@ -54,10 +54,13 @@ class Bases:
         path = self.path(binary, self.digest(binary, commit))
         return load_base(path)
 
-    def ensure(self, binary: str, commit: str, *, slots: int) -> Base:
-        """The base, building it in a free workspace when unknown. Raises RedBase, InstrumentFault (no verdict)."""
+    def ensure(self, binary: str, commit: str, *, slots: int, clean: bool = False) -> Base:
+        """The base, building it in a free workspace when unknown, with `clean` always and from clean.
+
+        Raises RedBase, InstrumentFault (no verdict).
+        """
         with locked(self.state.locks / f"base-{binary}.lock"):
-            known = self.find(binary, commit)
+            known = None if clean else self.find(binary, commit)
             if known is not None:
                 log.debug("CONTROL-HIT binary=%s commit=%s", binary, commit[:12])
                 return known
@@ -65,6 +68,8 @@ class Bases:
             if workspace is None:
                 raise InstrumentFault(f"all {slots} gate workspaces are held; the null control of {binary} waits")
             try:
+                if clean:
+                    workspace.wipe()
                 return self.build(workspace, binary, commit)
             finally:
                 workspace.release()

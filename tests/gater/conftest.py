@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,28 @@ class Yard:
             check=False,
             env=os.environ | self.environment | environment,
         )
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+        """A gater beside the block, drained at its end."""
+        process = subprocess.Popen(
+            [str(GATER), "--root", str(self.root), "run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            yield process
+            self.state.stop.touch()
+            assert process.wait(60) == 0
+        finally:
+            self.state.stop.unlink(missing_ok=True)
+            process.kill()
+            process.wait(10)
+
+    def wait_for(self, met: Callable[[], bool], timeout_s: float = 60) -> None:
+        """Looks again and again until it is so."""
+        deadline = time.monotonic() + timeout_s
+        while not met():
+            assert time.monotonic() < deadline, f"not within {timeout_s} s; verdicts are {self.verdicts()}"
+            time.sleep(0.05)
 
     def standing(self) -> dict[str, dict[str, Any]]:
         """The last row of every draft."""

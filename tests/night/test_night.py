@@ -20,8 +20,10 @@ from shared.config import load_campaign
 from shared.demo.night.command import run_night
 from shared.demo.night.count import Count, count_night, load_truth
 from shared.demo.night.stage import FORGED, Stage, set_stage, start_daemon
+from shared.durable import read_json
 from shared.git import Git
 from shared.journal import read_journal
+from shared.presence import path_of
 from tests.conftest import GAME, SMALL
 
 CAMPAIGN = Path(sys.executable).parent / "campaign"
@@ -202,6 +204,8 @@ def test_fifty_kills_of_the_gater_in_one_night(tmp_path: Path) -> None:
             kill(gater)
             gater = start_daemon(stage.project, log, "gater", "run")
         assert drafter.wait(300) == 0
+        while read_json(path_of(stage.state, "gater"))["pid"] != gater.pid:
+            time.sleep(0.1)  # one that starts beside a stop file ends at once, as it should
         stage.state.stop.touch()
         assert gater.wait(300) == 0
         check(count(stage, start), stage)

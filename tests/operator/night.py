@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from shared import durable
+from shared import durable, redlist
 from shared.journal import Journal
 from shared.records import SCHEMA
 from shared.state import StateDir
@@ -141,6 +141,7 @@ def make_night(base: Path) -> tuple[Path, StateDir]:
             "markers": ["w000001-0001"],
         },
     )
+    redlist.red(state, "ovl", redlist.Red(head, "wrong hash", at(4), culprit=head), "control")
     append(
         state.journal / "gater.jsonl",
         {"at": at(4), "event": "control", "binary": "main", "commit": head, "state": "green"},

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from shared import redlist
 from shared.config import Campaign, load_campaign
 from shared.config.overrides import parse
 from shared.errors import CampaignError
@@ -59,7 +60,7 @@ def collect(campaign: Campaign, state: StateDir, told: Callable[[int], None] | N
         "funnel": part("funnel", lambda: numbers.funnel(rolled.data, waves)),
         "source": part("source", lambda: source(campaign, state, waves)),
         "landing": part("landing", lambda: branches(campaign.root, campaign.landing.branch, campaign.landing.follow)),
-        "red": part("red", lambda: red(rolled)),
+        "red": part("red", lambda: red(state, rolled)),
         "spend": part("spend", lambda: numbers.spend(rolled.data, waves)),
         "idle": part("idle", lambda: numbers.idle(rolled.data, night)),
         "machine": part("machine", lambda: machine(state)),
@@ -232,13 +233,20 @@ def source(campaign: Campaign, state: StateDir, waves: list[dict[str, Any]]) -> 
     return found
 
 
-def red(rolled: Rollup) -> list[dict[str, Any]]:
-    """Binaries whose last null control was not green."""
-    return [
-        {"binary": name} | known
-        for name, known in sorted(rolled.data["binaries"].items())
-        if known["state"] not in ("green", "")
-    ]
+def red(state: StateDir, rolled: Rollup) -> list[dict[str, Any]]:
+    """Binaries on the red list, with the commit that turned them red if known, and those no control could judge."""
+    listed = {
+        name: {
+            "state": "red",
+            "commit": entry.commit,
+            "at": entry.since,
+            "reason": entry.reason,
+            "culprit": entry.culprit,
+        }
+        for name, entry in redlist.read(state).red.items()
+    }
+    faults = {name: known for name, known in rolled.data["binaries"].items() if known["state"] == "fault"}
+    return [{"binary": name} | known for name, known in sorted((faults | listed).items())]
 
 
 def machine(state: StateDir) -> dict[str, Any]:

@@ -40,7 +40,9 @@ def alarms(value: dict[str, Any]) -> list[str]:
             found.append(f"{name}: its loop gave no sign of life for {span(known['loop_s'])}")
     for pool, known in (value.get("pools") or {}).items():
         found += [f"breaker of pool {pool} is open: {words}" for words in known["breakers"]]
-    found += [f"red: {known['binary']} since {known['at'][:16]}Z" for known in value.get("red") or []]
+    for known in value.get("red") or []:
+        by = f" by {known['culprit'][:60]}" if known.get("culprit") else ""
+        found.append(f"{known['state']}: {known['binary']} since {known['at'][:16]}Z{by}")
     poison = (value.get("spool") or {}).get("poison", 0)
     if poison:
         found.append(f"{poison} markers in poison/, each with a reason beside it")
