@@ -19,6 +19,7 @@ COMMANDS = {
     "install-units": Later("shared.operator.units.command", "install_units", "Install this campaign's systemd units."),
     "status": Later("shared.operator.status.command", "status", "What is going on: daemons, fleet, funnel, banks."),
     "backlog": Later("shared.operator.evidence.backlog", "backlog", "Near misses of open stubs, closest first."),
+    "progress": Later("shared.operator.progress", "progress", "Write progress as an objdiff report for decomp.dev."),
     "drain": Later("shared.operator.stopping", "drain", "Ask both daemons to finish what they have in hand and end."),
     "resume": Later("shared.operator.stopping", "resume", "Lift a drain, so that the daemons can be started again."),
 }
