@@ -14,6 +14,7 @@ from shared.cli.lazy import Later, LazyGroup
 
 COMMANDS = {
     "init": Later("shared.operator.setup.command", "init", "Make a decomp repository ready: write its campaign.toml."),
+    "doctor": Later("shared.operator.doctor.command", "doctor", "Try everything a night needs; what to do where not."),
     "demo": Later("shared.demo.night.command", "demo", "Play one small campaign and prove its result."),
     "rehearse": Later("shared.demo.rehearsal.cli", "rehearse", "Serve the rehearsal model of a forged project."),
     "install-units": Later("shared.operator.units.command", "install_units", "Install this campaign's systemd units."),

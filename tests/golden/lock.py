@@ -15,6 +15,8 @@ from gater import rows as gater_rows
 from shared import records
 
 FIELDS = Path(__file__).parent / "fields.json"
+SHIPPED = Path(records.__file__).parent / "operator" / "doctor" / "fields.json"
+"""The same file inside the package, for `campaign doctor --schemas`."""
 
 
 def current() -> dict[str, dict[str, str]]:
@@ -30,4 +32,5 @@ def current() -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    FIELDS.write_text(json.dumps({"schema": records.SCHEMA, "records": current()}, indent=1) + "\n")
+    for place in (FIELDS, SHIPPED):
+        place.write_text(json.dumps({"schema": records.SCHEMA, "records": current()}, indent=1) + "\n")

@@ -11,7 +11,7 @@ import pytest
 
 from gater import rows as gater_rows
 from shared import records
-from tests.golden.lock import FIELDS, current
+from tests.golden.lock import FIELDS, SHIPPED, current
 
 SAMPLES = sorted((Path(__file__).parent).glob("schema-*/*.json"))
 
@@ -33,6 +33,7 @@ def test_no_field_set_changed_unnoticed() -> None:
     }
     assert new == set(), "a new required field makes old records unreadable: give it a default"
     assert found == locked["records"], "new optional fields: run python -m tests.golden.lock and commit fields.json"
+    assert SHIPPED.read_text() == FIELDS.read_text()
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
