@@ -7,7 +7,7 @@ Rotation comes from the wave number alone, and the number from the waves on disk
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ Key: TypeAlias = tuple[str, str]
 
 IN_FLIGHT = "IN-FLIGHT"
 RED = "RED"
+HELD = "HELD"
 TRIES = "TRIES"
 NO_LANE = "NO-LANE"
 OTHER_TURN = "OTHER-TURN"
@@ -107,10 +108,12 @@ def plan(
     lanes: Mapping[str, Lane],
     number: int,
     limits: Limits,
+    held: Callable[[str, str], str] = lambda *_: "",
 ) -> Plan:
     """The cards of wave `number`: unbanked ones return, fewer attempts first, concentrated in few (binary, TU) groups.
 
-    Every stub of the frontier is kept or skipped for exactly one reason.
+    Every stub of the frontier is kept or skipped for exactly one reason. `held(binary, tu)` says why a person put a
+    stub aside, "" when nobody did.
     """
     turn = turn_of(lanes, number)
     skipped: Counter[str] = Counter(refused.reason for refused in frontier.refused)
@@ -119,6 +122,8 @@ def plan(
     drawable = 0
     for card in frontier.cards:
         reason = _obstacle(card, history, in_flight, red, bands, limits)
+        if not reason and held(card.binary, card.tu):
+            reason = HELD
         if reason:
             skipped[reason] += 1
             continue

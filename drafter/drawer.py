@@ -15,6 +15,7 @@ from drafter.ramp import apportion
 from drafter.waves import WaveState, write_wave
 from shared.config import Campaign
 from shared.config.overrides import words
+from shared.holds import Holds
 from shared.state import StateDir
 
 RETRY_S = 1.0
@@ -66,6 +67,7 @@ class Drawer:
         self._night = night
         self._enough = min(campaign.drafter.workers, campaign.drafter.cards_per_wave) if patient else 1
         self._in_gater = InGater(state)
+        self._holds = Holds(state)
         self._limits = Limits(campaign.drafter.cards_per_wave, campaign.drafter.tries)
         self._not_before = float("-inf")
         self._held_since: float | None = None
@@ -132,6 +134,7 @@ class Drawer:
             self._campaign.drawn_lanes,
             self.rotation.last + 1,
             self._limits,
+            self._holds.reason_for,
         )
 
     def _hold(self, now: float) -> bool:

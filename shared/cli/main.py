@@ -21,6 +21,9 @@ COMMANDS = {
     "status": Later("shared.operator.status.command", "status", "What is going on: daemons, fleet, funnel, banks."),
     "backlog": Later("shared.operator.evidence.backlog", "backlog", "Near misses of open stubs, closest first."),
     "progress": Later("shared.operator.progress", "progress", "Write progress as an objdiff report for decomp.dev."),
+    "hold": Later("shared.operator.holding", "hold", "Put a binary or path aside: not drawn, drafts wait."),
+    "unhold": Later("shared.operator.holding", "unhold", "Take a held binary or path up again."),
+    "holds": Later("shared.operator.holding", "holds", "What is held, since when and why."),
     "drain": Later("shared.operator.stopping", "drain", "Ask both daemons to finish what they have in hand and end."),
     "resume": Later("shared.operator.stopping", "resume", "Lift a drain, so that the daemons can be started again."),
 }
