@@ -18,17 +18,19 @@ from typing import Any
 
 from sdnotify import SystemdNotifier
 
+from gater.bench import Entry
 from gater.cadence import Cadence
 from gater.controls import Controls
 from gater.credit import Credits
 from gater.desk import Desk, Item, Rejects, Stage
 from gater.executor import Jobs
 from gater.intake import Intake
-from gater.jobs import ControlResult, Entry, control_job, filter_job, gate_job
+from gater.jobs import ControlResult, control_job, filter_job, gate_job
 from gater.land import Landing
 from gater.ledger import Ledger
 from gater.outcomes import Filtering, Gating, Outcomes
 from gater.settle import Settler
+from gater.steps import Pulse, sweep
 from gater.stubs import StubIndex
 from gater.takein import TakeIn
 from gater.verdicts import Verdicts
@@ -90,6 +92,8 @@ class Gater:
         self.rejudge: set[str] = set()
         self.gates = 0
         self.worked = False
+        self._running: dict[int, tuple[Context, float]] = {}
+        self._pulse = Pulse(state)
         self._results: queue.SimpleQueue[tuple[Context, Future[Any]]] = queue.SimpleQueue()
         self._watch: Watch | None = None
         self._presence: Presence | None = None
@@ -101,6 +105,7 @@ class Gater:
         self.landing.prepare()
         self.landing.follow()
         self.bases.sweep()
+        sweep(self.state)
         self._follow_head()
         for claimed in self.spool.take_up():
             self._accept(claimed, recovered=True)
@@ -147,6 +152,7 @@ class Gater:
             self._start_gates()
             self._start_filters()
         self.worked |= self.settler.settle(self.desk) > 0
+        self._pulse.beat((_named(*entry) for entry in self._running.values()), self.desk.counts())
 
     def _accept(self, claimed: Claimed, *, recovered: bool = False) -> None:
         marker = claimed.marker
@@ -302,6 +308,7 @@ class Gater:
 
     def _submit(self, context: Context, job: Any, *args: Any) -> None:
         self.worked = True
+        self._running[id(context)] = (context, time.monotonic())
         self.jobs.submit(job, self.campaign, self.state, *args, done=partial(self._done, context))
 
     def _done(self, context: Context, future: Future[Any]) -> None:
@@ -313,6 +320,7 @@ class Gater:
         while not self._results.empty():
             context, future = self._results.get()
             self.jobs.finished()
+            self._running.pop(id(context), None)
             self.worked = True
             error = future.exception()
             if isinstance(error, DiskFull):
@@ -365,6 +373,16 @@ class Gater:
     def _rest(self) -> None:
         if not self.worked and self._watch is not None:
             self._watch.wait(min(1.0, self.campaign.gate.scan_s))
+
+
+def _named(context: Context, started: float) -> tuple[str, str, float]:
+    match context:
+        case Control():
+            return f"control binary={context.binary}", "", started
+        case Filtering():
+            return f"filter tu={context.tu} drafts={len(context.items)}", "", started
+        case Gating():
+            return f"gate={context.gate} binaries={'+'.join(context.binaries)}", context.gate, started
 
 
 def _entry(item: Item) -> Entry:

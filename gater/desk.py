@@ -68,6 +68,10 @@ class Desk:
         """Drafts at a stage, in order."""
         return [item for item in self.items.values() if item.stage is stage]
 
+    def counts(self) -> dict[str, int]:
+        """How many drafts are at each stage."""
+        return {stage.name.lower(): len(self.at(stage)) for stage in Stage}
+
     def forget(self, items: Iterable[Item]) -> None:
         """Lets go of settled drafts."""
         for item in items:

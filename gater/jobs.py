@@ -7,35 +7,27 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gater.accuse import accuse
-from gater.blame import Build, Decision, Outcome, decide
-from shared.bases import Bases, read_whole_base
+from gater.bench import Bench, Entry
+from gater.blame import decide
+from gater.gatecache import GateCache, Kept, draft_key, gate_parts
+from gater.steps import Steps
+from shared.bases import Bases
 from shared.config import Campaign
 from shared.errors import CampaignError, InstrumentFault, RedBase
+from shared.hashing import digest_json
 from shared.oracle.cache import VerdictCache
 from shared.oracle.group import judge_group
-from shared.records import GateVerdict, Judgement, Verdict
+from shared.records import GateVerdict, Judgement
 from shared.state import StateDir
-from shared.target.base import Base, load_base, save_base
-from shared.target.build import Built, build_binary
-from shared.target.splice import Spliced, splice
+from shared.target.base import Base, load_base
 from shared.workspace import Workspace, acquire
 
 SEAT_WAIT_S = 60.0
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A draft as a job sees it."""
-
-    id: str
-    function: str
-    tu: str
-    text: bytes
 
 
 @dataclass(frozen=True)
@@ -71,6 +63,8 @@ class GateResult:
     clean_builds: int
     stale_state: bool
     wall_s: float
+    key: str = ""
+    cached: bool = False
 
 
 def control_job(
@@ -138,15 +132,43 @@ def gate_job(
 
     `kind` names the workspaces: "gate" builds warm, "batch" is one workspace of its own whose builds are all clean.
     """
+    with Steps(state, gate) as steps:
+        steps.say("start", binaries=list(binaries), drafts=len(slate), base=commit, kind=kind)
+        parts = gate_parts(campaign, {n: p.stem for n, p in bases.items()}, map(_draft_key, slate), kind)
+        key = digest_json(parts)
+        cache = GateCache(state.cache / "gates")
+        result = _kept(cache.get(key), key, state, slate)
+        steps.say("cache", hit=result is not None, key=key[:12])
+        if result is None:
+            result = _gate(campaign, state, commit, binaries, bases, slate, key, kind, slots, steps)
+            cache.put(key, _to_keep(parts, result, slate))
+        counts = Counter(verdict.value for verdict, _ in result.verdicts.values())
+        steps.say("end", builds=result.builds, verdicts=dict(counts))
+    return result
+
+
+def _gate(
+    campaign: Campaign,
+    state: StateDir,
+    commit: str,
+    binaries: tuple[str, ...],
+    bases: Mapping[str, Path],
+    slate: list[Entry],
+    key: str,
+    kind: str,
+    slots: int,
+    steps: Steps,
+) -> GateResult:
     started = time.monotonic()
     workspace = _seat(campaign, state, kind, 1 if kind == "batch" else slots)
     try:
         workspace.sync(commit)
-        bench = _Bench(campaign, workspace, binaries, _load(bases), slate, clean=kind == "batch")
+        steps.say("workspace", name=workspace.folder.name)
+        bench = Bench(campaign, workspace, binaries, _load(bases), slate, steps, clean=kind == "batch")
         decision = decide(frozenset(entry.id for entry in slate), bench.build)
         if decision.green:
             bench.assure(decision)
-        kept = {name: bench.keep(state, name, gate) for name in binaries} if decision.green else {}
+        kept = {name: bench.keep(state, name, key) for name in binaries} if decision.green else {}
         return GateResult(
             decision.verdicts,
             bench.files(decision.green),
@@ -156,9 +178,33 @@ def gate_job(
             decision.clean_builds,
             decision.stale_state,
             time.monotonic() - started,
+            key,
         )
     finally:
         workspace.release()
+
+
+def _draft_key(entry: Entry) -> str:
+    return draft_key(entry.tu, entry.function, entry.text)
+
+
+def _to_keep(parts: dict[str, str], result: GateResult, slate: list[Entry]) -> Kept:
+    verdicts = {_draft_key(e): result.verdicts[e.id] for e in slate}
+    said = {name: (verdict.value, reason) for name, (verdict, reason) in verdicts.items()}
+    bases = {name: path.name for name, path in result.bases.items()}
+    return Kept(parts, said, dict(result.files), dict(result.hashes), bases)
+
+
+def _kept(kept: Kept | None, key: str, state: StateDir, slate: list[Entry]) -> GateResult | None:
+    """A finished gate as a result, None when something of it left the cache."""
+    if kept is None:
+        return None
+    bases = {name: state.cache / "base" / name / file for name, file in kept.bases.items()}
+    if not all(path.exists() for path in bases.values()):
+        return None
+    said = {entry.id: kept.verdicts[_draft_key(entry)] for entry in slate}
+    verdicts = {name: (GateVerdict(verdict), reason) for name, (verdict, reason) in said.items()}
+    return GateResult(verdicts, kept.files, kept.hashes, bases, 0, 0, False, 0.0, key, cached=True)
 
 
 def _load(paths: Mapping[str, Path]) -> dict[str, Base]:
@@ -183,126 +229,3 @@ def _seat(campaign: Campaign, state: StateDir, kind: str, slots: int) -> Workspa
                 f"all {slots} {kind} workspaces stayed held for {SEAT_WAIT_S:.0f} s; an orphan build?"
             )
         time.sleep(0.05)
-
-
-class _Bench:
-    """One gate's workspace: splices slates into it and builds them."""
-
-    def __init__(
-        self,
-        campaign: Campaign,
-        workspace: Workspace,
-        binaries: tuple[str, ...],
-        bases: Mapping[str, Base],
-        slate: list[Entry],
-        *,
-        clean: bool,
-    ) -> None:
-        self.clean = clean
-        self.cache = VerdictCache(workspace.state.cache / "verdicts")
-        self.campaign = campaign
-        self.tree = workspace.tree
-        self.workspace = workspace
-        self.binaries = binaries
-        self.bases = bases
-        self.slate = {entry.id: entry for entry in slate}
-        self.sources = {tu: (self.tree / tu).read_bytes() for tu in {entry.tu for entry in slate}}
-        self.hashes: dict[str, str] = {}
-        self.built: frozenset[str] | None = None
-
-    def build(self, names: frozenset[str], clean: bool) -> Build:
-        """One build of every binary of the set with the named drafts in."""
-        spliced = self._place(names)
-        if clean or self.clean:
-            self._clean()
-        self.hashes.clear()
-        self.built = None
-        for binary in self.binaries:
-            built = build_binary(
-                self.tree,
-                binary,
-                self.campaign.binaries[binary],
-                self.campaign.gate,
-                inherit=(self.workspace.lock.fd,),
-            )
-            if built.state == "green":
-                self.hashes[binary] = built.digest
-                continue
-            if built.state == "fault":
-                return Build(Outcome.FAULT, reason=built.reason)
-            outcome = Outcome.FAILED if built.state == "failed" else Outcome.RED
-            return Build(outcome, self._accuse(names, binary, built, spliced), f"{binary}: {built.reason}")
-        self.built = names
-        return Build(Outcome.GREEN)
-
-    def assure(self, decision: Decision) -> None:
-        """Leaves the tree as built with exactly the green set: the search may have ended on another slate."""
-        if self.built != decision.green:
-            decision.builds += 1
-            last = self.build(decision.green, False)
-            if last.outcome is not Outcome.GREEN:
-                for name in decision.green:
-                    decision.verdicts[name] = (GateVerdict.FAULT, f"was green, then not: {last.reason}")
-                decision.green = frozenset()
-
-    def files(self, green: frozenset[str]) -> dict[str, bytes]:
-        """The TUs of the green set as they were built."""
-        return {tu: (self.tree / tu).read_bytes() for tu in {self.slate[name].tu for name in green}}
-
-    def keep(self, state: StateDir, binary: str, gate: str) -> Path:
-        """Stores the base this green build makes; it is filed under its inputs once it has landed."""
-        base = read_whole_base(self.tree, binary, self.campaign)
-        path = state.cache / "base" / binary / f"{gate}.gate"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_base(base, path)
-        return path
-
-    def _place(self, names: frozenset[str]) -> dict[str, Spliced]:
-        placed: dict[str, Spliced] = {}
-        for tu, source in self.sources.items():
-            bodies = {e.function: e.text for e in self.slate.values() if e.id in names and e.tu == tu}
-            placed[tu] = splice(source, bodies)
-            path = self.tree / tu
-            if path.read_bytes() != placed[tu].text:
-                path.write_bytes(placed[tu].text)
-                self._remove_objects(tu)
-        return placed
-
-    def _remove_objects(self, tu: str) -> None:
-        """A file written within one clock tick of its object would look built."""
-        for base in self.bases.values():
-            for unit in base.tus.get(tu, ()):
-                (self.tree / unit.object).unlink(missing_ok=True)
-
-    def _clean(self) -> None:
-        for base in self.bases.values():
-            for unit in base.units:
-                (self.tree / unit.object).unlink(missing_ok=True)
-
-    def _accuse(
-        self, names: frozenset[str], binary: str, built: Built, spliced: Mapping[str, Spliced]
-    ) -> dict[str, tuple[GateVerdict, str]]:
-        """Drafts to blame for a red build: each judged anew on this very base, else whom the build's own words name."""
-        named = self._judge_again(names)
-        if named:
-            return named
-        by_place = {(e.tu, e.function): e.id for e in self.slate.values() if e.id in names}
-        said = accuse(self.tree, self.bases[binary], built, spliced)
-        return {by_place[place]: (GateVerdict.BAD, why) for place, why in said.items() if place in by_place}
-
-    def _judge_again(self, names: frozenset[str]) -> dict[str, tuple[GateVerdict, str]]:
-        """One compile a draft names every culprit at once; a build names those of its first failing step."""
-        named: dict[str, tuple[GateVerdict, str]] = {}
-        for tu, source in self.sources.items():
-            drafts = {e.id: (e.function, e.text) for e in self.slate.values() if e.id in names and e.tu == tu}
-            if not drafts:
-                continue
-            (self.tree / tu).write_bytes(source)
-            self._remove_objects(tu)
-            bases = {name: base for name, base in self.bases.items() if tu in base.tus}
-            for name, judged in judge_group(self.tree, self.campaign, bases, tu, drafts, {}, self.cache).drafts.items():
-                if judged.verdict in (Verdict.TU_CONFLICT, Verdict.ORPHANS_SYMBOL):
-                    named[name] = (GateVerdict.INTERACTION, judged.reason)
-                elif not judged.passed and judged.verdict is not Verdict.FAULT:
-                    named[name] = (GateVerdict.BAD, f"{judged.verdict.value}: {judged.reason}")
-        return named

@@ -235,5 +235,7 @@ class Outcomes:
             hashes=dict(result.hashes),
             stale_state=result.stale_state,
             followed=landed.followed if landed else "",
+            key=result.key,
+            cached=result.cached,
         )
         self.gater.ledger.batch(row)

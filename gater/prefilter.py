@@ -13,8 +13,9 @@ import msgspec
 import orjson
 from msgspec import Struct
 
+from gater.bench import Entry
 from gater.executor import Jobs
-from gater.jobs import ControlResult, Entry, FilterResult, control_job, filter_job
+from gater.jobs import ControlResult, FilterResult, control_job, filter_job
 from gater.stubs import Place, StubIndex
 from shared.config import Campaign
 from shared.errors import CampaignError, ConfigError

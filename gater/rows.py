@@ -83,6 +83,8 @@ class BatchRow(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="b
     stale_state: bool = False
     followed: str = ""
     recovered: bool = False
+    key: str = ""
+    cached: bool = False  # the verdicts of an earlier gate of the very same inputs; `builds` is 0
     schema: int = SCHEMA
 
 

@@ -22,6 +22,9 @@ from shared.workspace import Workspace, acquire, inputs_stamp
 
 log = logging.getLogger(__name__)
 
+KEPT_GATES = 4
+"""Bases of gates that did not land yet, kept a binary."""
+
 
 @dataclass(frozen=True)
 class Bases:
@@ -45,9 +48,10 @@ class Bases:
         return {name: input_digest(self.campaign, tree, name, stamp) for name in binaries or self.campaign.binaries}
 
     def sweep(self) -> None:
-        """Removes bases of gates that never landed."""
-        for path in (self.state.cache / "base").glob("*/*.gate"):
-            path.unlink(missing_ok=True)
+        """Removes bases of gates that never landed, but for the latest: the gate cache may need those."""
+        for folder in (self.state.cache / "base").glob("*"):
+            for path in sorted(folder.glob("*.gate"), key=lambda found: found.stat().st_mtime)[:-KEPT_GATES]:
+                path.unlink(missing_ok=True)
 
     def find(self, binary: str, commit: str) -> Base | None:
         """The cached base, or None when no green build of these inputs is known."""

@@ -84,7 +84,7 @@ class StateDir:
 
     @property
     def gate(self) -> Path:
-        """One folder a marker: steps.jsonl and gate.log."""
+        """One folder a gate: steps.jsonl and gate.log."""
         return self.root / "gate"
 
     @property

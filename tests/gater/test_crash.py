@@ -36,6 +36,21 @@ def test_killed_at_each_durable_step(yard: Callable[..., Yard], point: str) -> N
     scene.check()
 
 
+def test_a_restart_costs_no_finished_build(yard: Callable[..., Yard]) -> None:
+    scene = yard()
+    scene.publish_truth()
+    killed = scene.gater("run", "--once", CAMPAIGN_FAILPOINT="gate.green")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    finished = [path.parent.name for path in scene.state.gate.glob("*/steps.jsonl") if '"end"' in path.read_text()]
+    assert finished
+    assert scene.gater("run", "--once").returncode == 0
+    hits = [row for row in scene.ledger("batch") if row.get("cached")]
+    assert len(hits) >= 1
+    assert all(row["builds"] == 0 and row["banked"] == row["slate"] for row in hits)
+    assert scene.left() == set()
+    scene.check()
+
+
 def test_homonyms_of_one_text_are_each_credited_after_a_death(yard: Callable[..., Yard]) -> None:
     scene = yard()
     by_name = {(t.function, t.text): [o for o in scene.truth if o.function == t.function] for t in scene.truth}

@@ -12,9 +12,9 @@ from tests.guards.test_imports import ROOT, modules
 
 DAEMONS = [path for package in ("drafter", "gater", "shared") for path in modules(package)]
 WRITERS = {"shared/durable.py", "shared/journal.py"}
-LOGS = {"drafter/agents/launch.py"}
-"""Opens shard.log to hand it to a child as its stderr: a stream, not a record."""
-SCRATCH = ("shared/demo/", "shared/target/mirror.py", "gater/jobs.py", "shared/oracle/compiling.py")
+LOGS = {"drafter/agents/launch.py", "gater/steps.py"}
+"""shard.log is handed to a child as its stderr, gate.log is for a person's eyes: streams, not records."""
+SCRATCH = ("shared/demo/", "shared/target/mirror.py", "gater/bench.py", "shared/oracle/compiling.py")
 """Private trees, scratch mirrors and forged projects are not state: what is written there is derived again."""
 
 

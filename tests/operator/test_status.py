@@ -172,10 +172,3 @@ def test_the_json_path_loads_no_heavy_library(night: tuple[Path, StateDir]) -> N
     orjson.loads(done.stdout)
     heavy = {"rich", "aiohttp", "elftools", "rabbitizer", "matplotlib", "apprise", "watchdog", "tree_sitter_c", "yaml"}
     assert heavy & set(done.stderr.split()) == set()
-
-
-def test_the_drafters_bound_is_the_one_shown() -> None:
-    from drafter.daemon import DRAIN_SLACK_S
-    from shared.operator.stopping import SLACK_S
-
-    assert SLACK_S == DRAIN_SLACK_S
