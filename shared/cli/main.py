@@ -18,6 +18,7 @@ COMMANDS = {
     "demo": Later("shared.demo.night.command", "demo", "Play one small campaign and prove its result."),
     "rehearse": Later("shared.demo.rehearsal.cli", "rehearse", "Serve the rehearsal model of a forged project."),
     "install-units": Later("shared.operator.units.command", "install_units", "Install this campaign's systemd units."),
+    "run": Later("shared.operator.running.command", "run", "Drafter and gater in the foreground for some waves."),
     "status": Later("shared.operator.status.command", "status", "What is going on: daemons, fleet, funnel, banks."),
     "backlog": Later("shared.operator.evidence.backlog", "backlog", "Near misses of open stubs, closest first."),
     "progress": Later("shared.operator.progress", "progress", "Write progress as an objdiff report for decomp.dev."),

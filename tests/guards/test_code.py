@@ -12,8 +12,8 @@ from tests.guards.test_imports import ROOT, modules
 
 DAEMONS = [path for package in ("drafter", "gater", "shared") for path in modules(package)]
 WRITERS = {"shared/durable.py", "shared/journal.py"}
-LOGS = {"drafter/agents/launch.py", "gater/steps.py"}
-"""shard.log is handed to a child as its stderr, gate.log is for a person's eyes: streams, not records."""
+LOGS = {"drafter/agents/launch.py", "gater/steps.py", "shared/operator/running/children.py"}
+"""shard.log and a daemon's log are handed to a child as its stderr, gate.log is for a person's eyes: streams."""
 SCRATCH = ("shared/demo/", "shared/target/mirror.py", "gater/bench.py", "shared/oracle/compiling.py")
 """Private trees, scratch mirrors and forged projects are not state: what is written there is derived again."""
 
