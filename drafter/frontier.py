@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from drafter.draw import Frontier, Key, Refused
 from shared.config import Campaign
 from shared.errors import CampaignError, RepositoryError
+from shared.frontier.features import features_of
 from shared.git import Git
 from shared.oracle.context import find_asm
 from shared.records import Card
@@ -23,6 +24,7 @@ from shared.target.stubs import Stub, find_stubs
 
 DUPLICATE = "DUPLICATE-NAME"
 NO_ASM = "NO-ASM"
+NEEDS_CARVE = "NEEDS-CARVE"
 
 _BATCH = 400
 _Stamp: TypeAlias = tuple[int, int]
@@ -123,6 +125,10 @@ class FrontierReader:
         function = asm.function(stub.function)
         if function is None or not function.instructions:
             return Refused(entry.binary, stub.function, NO_ASM, f"{stub.asm} holds no code of that name")
+        shown = features_of(function, asm.data)
+        if shown.carve:
+            detail = f"its jump table {shown.carve} is not migrated into {stub.asm}; give splat its rodata"
+            return Refused(entry.binary, stub.function, NEEDS_CARVE, detail)
         return Card(
             binary=entry.binary,
             function=stub.function,
@@ -130,6 +136,9 @@ class FrontierReader:
             asm=path.relative_to(root).as_posix(),
             address=function.address,
             instructions=function.instructions,
+            gid=shown.gid,
+            twin=shown.twin,
+            levers=shown.levers,
         )
 
     def _read_asm(self, path: Path) -> AsmFile | str:

@@ -118,6 +118,9 @@ class Card(Struct, frozen=True, omit_defaults=True):
     attempt: int = 1
     best: str = ""  # state-relative path of the best earlier draft
     best_reason: str = ""
+    gid: str = ""  # skeleton group: opcodes and registers, every immediate masked
+    twin: str = ""  # exact twin: relocated fields masked alone
+    levers: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:

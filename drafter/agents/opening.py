@@ -12,6 +12,7 @@ from drafter.agents.library import NotAllowed, clip
 from drafter.agents.spending import Spending
 from drafter.agents.transcript import Transcript, fit, load, unanswered
 from shared.errors import CampaignError
+from shared.frontier.knowledge import section
 from shared.records import Target
 
 if TYPE_CHECKING:
@@ -51,11 +52,15 @@ def open_conversation(bench: Workbench, target: Target) -> Opening:
     if not asm_text.strip():
         opening.error = f"the card names an empty file: {card.asm}"
         return opening
+    advice = "\n\n".join(filter(None, (section(lever, bench.files.state.knowledge) for lever in card.levers)))
     transcript.start(target.id, bench.prompts.digest)
     earlier, replayed = _earlier(bench, target)
     opening.messages = [
         {"role": "system", "content": bench.prompts.system},
-        {"role": "user", "content": bench.prompts.card("card", card, "" if replayed else earlier, tu_text, asm_text)},
+        {
+            "role": "user",
+            "content": bench.prompts.card("card", card, "" if replayed else earlier, tu_text, asm_text, advice),
+        },
     ]
     if replayed:
         opening.messages += replayed

@@ -39,7 +39,7 @@ class Prompts:
         """A text with its `$names` filled in. Values are taken as they are."""
         return string.Template(self.texts[name]).safe_substitute({key: str(value) for key, value in values.items()})
 
-    def card(self, name: str, card: Card, earlier: str, tu_text: str = "", asm_text: str = "") -> str:
+    def card(self, name: str, card: Card, earlier: str, tu_text: str = "", asm_text: str = "", advice: str = "") -> str:
         """The `card` or `again` message of a card."""
         return self.fill(
             name,
@@ -52,6 +52,7 @@ class Prompts:
             asm=card.asm,
             tu_text=window(tu_text, card.function, TU_CHARS),
             asm_text=clip(asm_text, ASM_CHARS),
+            levers=f"What its instructions suggest (guesses):\n{advice}\n" if advice else "",
             earlier=earlier,
         )
 
