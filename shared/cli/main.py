@@ -21,6 +21,7 @@ COMMANDS = {
     "run": Later("shared.operator.running.command", "run", "Drafter and gater in the foreground for some waves."),
     "status": Later("shared.operator.status.command", "status", "What is going on: daemons, fleet, funnel, banks."),
     "backlog": Later("shared.operator.evidence.backlog", "backlog", "Near misses of open stubs, closest first."),
+    "show": Later("shared.operator.evidence.show", "show", "Every attempt at one function, with verdicts and diff."),
     "progress": Later("shared.operator.progress", "progress", "Write progress as an objdiff report for decomp.dev."),
     "hold": Later("shared.operator.holding", "hold", "Put a binary or path aside: not drawn, drafts wait."),
     "unhold": Later("shared.operator.holding", "unhold", "Take a held binary or path up again."),

@@ -138,6 +138,22 @@ def read_standings(path: Path, wanted: Callable[[Key], bool]) -> Standings:
     return result
 
 
+def rows_of(path: Path, function: str) -> Iterator[dict[str, Any]]:
+    """Every readable row about `function` in a journal of draft ids, in order; other lines are not decoded."""
+    name = function.encode()
+    for _, line in _lines(path):
+        if name not in line:
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str) or not isinstance(row.get("binary"), str):
+            continue
+        if row.get("function") == function and row.get("schema", SCHEMA) == SCHEMA:
+            yield row
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         stream = path.open("rb")
