@@ -15,6 +15,7 @@ from gater.rows import BatchRow, DraftRow, MarkerRow, WaveRow, step
 from shared import durable
 from shared.failpoint import failpoint
 from shared.journal import Journal, Reading, read_journal
+from shared.rates import summary
 from shared.records import AgentRow, DraftRef, Wave, decode, encode
 from shared.state import StateDir, utc_now
 
@@ -123,7 +124,7 @@ class Ledger:
             tokens_out=sum(row.tokens_out for row in agents),
             cost_usd=sum(costs) if costs else None,
             cost_known=len(costs),
-            h429=self._h429(name),
+            h429=summary(self.state, wave=name).h429,
             wall_s=sum(row.wall_s for row in agents),
             mode=self.mode,
         )
@@ -131,10 +132,6 @@ class Ledger:
     def _agent_rows(self, wave: str) -> list[dict[str, Any]]:
         files = sorted((self.state.waves / wave).glob("drafts*.jsonl"))
         return [row for path in files for row in read_journal(path)]
-
-    def _h429(self, wave: str) -> dict[str, int]:
-        rows = (row for path in sorted(self.state.journal.glob("rate-*.jsonl")) for row in read_journal(path))
-        return dict(Counter(str(row["source"]) for row in rows if row.get("wave") == wave and row.get("source")))
 
 
 def _fit(kind: type[Any], row: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
 from shared import redlist
@@ -20,6 +21,7 @@ from shared.operator.rollup.keep import Rollup, load
 from shared.operator.source import Source, branches
 from shared.operator.stopping import gate_bound_s, stop_age_s, waited_for
 from shared.presence import code_digest, path_of
+from shared.rates import summary
 from shared.state import StateDir, utc_now
 from shared.stopping import drain_bound_s
 
@@ -54,6 +56,7 @@ def collect(campaign: Campaign, state: StateDir, told: Callable[[int], None] | N
         "agents": part("agents", lambda: agents(campaign, state, shards)),
         "pools": part("pools", lambda: pools(campaign, shards)),
         "requests": part("requests", lambda: numbers.requests(rolled.data, night)),
+        "rates": part("rates", lambda: msgspec.to_builtins(summary(state, since=night["started"] if night else ""))),
         "spool": part("spool", lambda: spool(state)),
         "gating": part("gating", lambda: gating(rolled, running=bool((daemons["gater"] or {}).get("running")))),
         "waiting": part("waiting", lambda: waiting(state)),

@@ -17,7 +17,7 @@ def lines(value: dict[str, Any], width: int = 80) -> list[str]:
     out += _stop(value.get("stop") or {})
     out += _fleet(value)
     out += _pools(value.get("pools") or {})
-    out += _requests(value.get("requests") or {})
+    out += _requests(value.get("requests") or {}, value.get("rates") or {})
     out += _spool(value)
     out += _funnel(value.get("funnel") or {})
     out += _source(value)
@@ -115,7 +115,7 @@ def _pools(pools: dict[str, Any]) -> list[str]:
     ]
 
 
-def _requests(known: dict[str, Any]) -> list[str]:
+def _requests(known: dict[str, Any], rates: dict[str, Any]) -> list[str]:
     if not known:
         return []
     last, night = known["last_minute"], known["night"]
@@ -123,7 +123,8 @@ def _requests(known: dict[str, Any]) -> list[str]:
     return [
         f"requests {last['requests']}/min now, {night['per_minute']}/min over {night['minutes']} min; "
         f"failed {night['failed']}",
-        f"  429s of the night: {refused}  (now {sum(last[s] for s in ('platform', 'provider', 'soft'))}/min)",
+        f"  429s of the night: {refused}  (now {sum(last[s] for s in ('platform', 'provider', 'soft'))}/min)"
+        + (f"  longest run {rates['longest_429_minutes']} min" if rates.get("longest_429_minutes") else ""),
     ]
 
 
