@@ -37,8 +37,8 @@ def wave_record(state: StateDir, wave: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def waves_of(state: StateDir, night: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """wave.json of the night's waves, in order."""
+def waves_of(state: StateDir, night: dict[str, Any] | None, *, any_night: bool = False) -> list[dict[str, Any]]:
+    """wave.json of the night's waves, in order; with `any_night` of all from its first wave on."""
     if night is None:
         return []
     first = f"w{night['first_wave']:06d}"
@@ -47,6 +47,8 @@ def waves_of(state: StateDir, night: dict[str, Any] | None) -> list[dict[str, An
         key=lambda name: int(name[1:]),
     )
     records = [wave_record(state, name) for name in names if int(name[1:]) >= night["first_wave"] or name == first]
+    if any_night:
+        return [record for record in records if record]
     return [record for record in records if record and record.get("parameters", {}).get("night") in (night["id"], None)]
 
 

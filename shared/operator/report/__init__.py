@@ -1,0 +1,1 @@
+"""`campaign report`: a night, or any span of waves, as one page that needs no network."""
