@@ -23,6 +23,7 @@ COMMANDS = {
     "report": Later("shared.operator.report.command", "report", "What a night came to, as a page for the morning."),
     "backlog": Later("shared.operator.evidence.backlog", "backlog", "Near misses of open stubs, closest first."),
     "show": Later("shared.operator.evidence.show", "show", "Every attempt at one function, with verdicts and diff."),
+    "export": Later("shared.operator.evidence.export", "export", "Near misses as folders for other tools."),
     "progress": Later("shared.operator.progress", "progress", "Write progress as an objdiff report for decomp.dev."),
     "hold": Later("shared.operator.holding", "hold", "Put a binary or path aside: not drawn, drafts wait."),
     "unhold": Later("shared.operator.holding", "unhold", "Take a held binary or path up again."),
