@@ -14,6 +14,7 @@ import sdnotify
 from drafter.agents.keys import find_key
 from drafter.alarm import Alarm
 from drafter.clock import RealClock
+from drafter.credit import Credit
 from drafter.daemon import TICK_S, Daemon
 from drafter.ending import end_agents
 from drafter.frontier import FrontierReader
@@ -135,7 +136,18 @@ def _run(campaign: Campaign, state: StateDir, waves: int | None, duration: float
     clock = RealClock()
     host = ProcessHost(campaign.root, state, keys, words=words(campaign.overrides))
     alarm = Alarm.of(campaign, clock.monotonic(), duration)
-    daemon = Daemon(campaign, state, host, FrontierReader(campaign), clock, waves=waves, leave=leave.asked, alarm=alarm)
+    credit = Credit(campaign, state, keys)
+    daemon = Daemon(
+        campaign,
+        state,
+        host,
+        FrontierReader(campaign),
+        clock,
+        waves=waves,
+        leave=leave.asked,
+        alarm=alarm,
+        short=credit.short,
+    )
     try:
         if state.stopping():
             daemon.load()
@@ -144,6 +156,8 @@ def _run(campaign: Campaign, state: StateDir, waves: int | None, duration: float
                 f"{state.stop} is present, so nothing was started; run `campaign resume` (or remove it)", err=True
             )
             return Exit.DRAINED
+        credit.look()
+        credit.start()
         daemon.start()
         presence = Presence(state, "drafter", campaign)
         notify.notify("READY=1")
@@ -154,6 +168,7 @@ def _run(campaign: Campaign, state: StateDir, waves: int | None, duration: float
         notify.notify("STOPPING=1")
         return code
     finally:
+        credit.stop()
         daemon.close()
 
 

@@ -22,6 +22,7 @@ from drafter.fleet import Fleet
 from drafter.host import Host
 from drafter.idle import Idle
 from drafter.markers import Publisher
+from drafter.purse import Purse
 from drafter.salvage import Salvager, drafter_row
 from drafter.shard import Shard, strikes
 from drafter.waves import WaveState, append_row, last_number, load_waves
@@ -29,6 +30,7 @@ from shared.config import Campaign
 from shared.errors import CampaignError, DiskFull
 from shared.exits import Exit
 from shared.records import Target
+from shared.spending import highest_spend
 from shared.state import StateDir
 from shared.stopping import ask_drain, drain_bound_s
 
@@ -52,6 +54,7 @@ class Daemon:
 
     `waves` ends it after that many waves with cards in this night, once all is published; None = never.
     `leave()` is asked every turn: True = end at once, shards go on. `alarm` says when a drain starts by itself.
+    `short()` says whose credit is at the floor: then nothing is drawn or dealt, agents save, and it ends.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Daemon:
         waves: int | None = None,
         leave: Callable[[], bool] = lambda: False,
         alarm: Alarm | None = None,
+        short: Callable[[], str] = lambda: "",
     ) -> None:
         self._campaign = campaign
         self._state = state
@@ -72,6 +76,9 @@ class Daemon:
         self._waves = waves
         self._leave = leave
         self._alarm = alarm or Alarm()
+        self._short = short
+        self.purse = Purse(campaign.spend.night_usd, campaign.lanes)
+        self._broke: tuple[Exit, str] | None = None
         self.events = Events(state, clock)
         self.desk = Desk(state)
         self.fleet = Fleet(campaign, state, host, self.events, clock)
@@ -89,6 +96,7 @@ class Daemon:
         self._resting: dict[str, _Rest] = {}
         self._drain_until: float | None = None
         self._dropped = 0
+        self._loaded: list[WaveState] = []
 
     @property
     def drawer(self) -> Drawer:
@@ -99,6 +107,7 @@ class Daemon:
     def load(self) -> None:
         """Reads waves, spool and shards, and sets right what a death left half-done. Raises CampaignError, OSError."""
         found = load_waves(self._state, clean=True)
+        self._loaded = found.waves
         self.publisher.load()
         self.publisher.repair()
         self.fleet.adopt()
@@ -136,6 +145,11 @@ class Daemon:
             on.id,
             patient=self._waves is not None,
         )
+        for wave in self._loaded:
+            if wave.wave.parameters.get("night") == on.id:
+                for row in wave.rows.values():
+                    self.purse.ended(wave.wave.lane, row)
+        self._loaded = []
         drawn = sum(1 for wave in self.desk.waves if wave.cards and wave.parameters.get("night") == on.id)
         self.drawer.rotation.last, self.drawer.rotation.drawn = last, drawn
         upcoming = turn_of(self._campaign.drawn_lanes, last + 1)
@@ -150,6 +164,7 @@ class Daemon:
             drawn=drawn,
             tag=self._campaign.night.tag,
             done_by=self._alarm.done_by,
+            highest_spend=self._highest(last),
         )
 
     def turn(self) -> Exit | None:
@@ -169,6 +184,8 @@ class Daemon:
             if not self.fleet.shards and self._published():
                 return self._end(Exit.OK, "drained", over=True)
             return self._end(Exit.DISK_FULL, "no space to publish") if self._stuck() else None
+        if self._look_at_money():
+            return self._wind_down()
         self._work()
         if self._finished():
             for shard in self.fleet.shards:
@@ -176,6 +193,22 @@ class Daemon:
             if not self.fleet.shards:
                 return self._end(Exit.OK, "all waves done", over=True)
         return None
+
+    def _look_at_money(self) -> bool:
+        short = self._short()
+        if short and (self._broke is None or self._broke[0] is not Exit.CREDIT_FLOOR):
+            self._broke = (Exit.CREDIT_FLOOR, short)
+            self.events.error("credit-floor", reason=short)
+        return self._broke is not None
+
+    def _wind_down(self) -> Exit | None:
+        """Nothing new: agents save and end, what they have is published."""
+        assert self._broke is not None
+        code, reason = self._broke
+        for shard in self.fleet.shards:
+            self.fleet.end(shard, code.name)
+        self._guard("watch", self.fleet.watch)
+        return self._end(code, reason) if not self.fleet.shards and self._published() else None
 
     def close(self) -> None:
         """Closes the journal."""
@@ -208,7 +241,8 @@ class Daemon:
 
     def _collect(self) -> None:
         ended = self.fleet.ended()
-        self.desk.read_rows(self.fleet.shards)
+        for wave, row in self.desk.read_rows(self.fleet.shards):
+            self.purse.ended(wave.wave.lane, row)
         for shard in ended:
             self._take_over(shard)
 
@@ -250,6 +284,9 @@ class Daemon:
     def _next_target(self, pool: str) -> Target | None:
         while (found := self.desk.next()) is not None:
             wave, target = found
+            if not self._affords(wave):
+                self.desk.again(wave, target)
+                return None
             card = wave.targets[target]
             if self._salvager.give_up(wave, target):
                 continue
@@ -259,6 +296,23 @@ class Daemon:
                 continue
             return Target(id=target, wave=wave.id, lane=wave.wave.lane, pool=pool, card=card, dealt=self._clock.stamp())
         return None
+
+    def _highest(self, last: int) -> str:
+        words = str(highest_spend(self._campaign, last + 1, self._waves)["words"])
+        log.info("SPEND-AT-MOST %s", words)
+        return words
+
+    def _affords(self, wave: WaveState) -> bool:
+        if not self.purse.cap_usd:
+            return True
+        flying = [self.desk.lane_of(target) for shard in self.fleet.shards for target in shard.dealt]
+        fits = self.purse.allows(wave.wave.lane, flying)
+        if not fits and not flying:
+            cap, charged, unknown = self.purse.cap_usd, self.purse.charged, self.purse.unknown
+            reason = f"{charged:.2f} of {cap:.2f} USD are charged ({unknown} agents of unknown cost at their budget)"
+            self._broke = (Exit.SPEND_CAP, reason)
+            self.events.error("spend-cap", reason=reason)
+        return fits
 
     def _drain(self) -> None:
         bound = drain_bound_s(self._campaign)

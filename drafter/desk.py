@@ -55,6 +55,11 @@ class Desk:
         """Queues a target."""
         heapq.heappush(self._queue, (wave.wave.number, target))
 
+    def lane_of(self, target: str) -> str:
+        """The lane of a target's wave, "" when the wave is not open any more."""
+        wave = self.open.get(target.partition("-")[0])
+        return wave.wave.lane if wave else ""
+
     def next(self) -> tuple[WaveState, str] | None:
         """Takes the next target off the queue."""
         while self._queue:

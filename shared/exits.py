@@ -18,6 +18,7 @@ class Exit(IntEnum):
     DISK_FULL = 9
     REPOSITORY = 10  # the target repository is missing, dirty or in an operation where that matters
     FOREIGN_CONTRACT = 11  # the expected hash on file belongs to another binary
+    SPEND_CAP = 12  # the night's cap on spend is reached
     INTERRUPTED = 130
 
 
@@ -28,6 +29,7 @@ NO_RESTART: frozenset[Exit] = frozenset(
         Exit.ALREADY_RUNNING,
         Exit.DRAINED,
         Exit.CREDIT_FLOOR,
+        Exit.SPEND_CAP,
         Exit.REPOSITORY,
         Exit.FOREIGN_CONTRACT,
     }

@@ -35,6 +35,9 @@ def highest_spend(campaign: Campaign, first: int, waves: int | None) -> dict[str
         words = f"no bound for the night; at most {wave:g} USD a wave by the lanes' budgets"
     else:
         words = f"at most {usd:g} USD by the lanes' budgets ({waves} waves of at most {wave:g} USD)"
+    cap = campaign.spend.night_usd
+    if cap and (usd is None or cap < usd):
+        usd, words = cap, f"at most {cap:g} USD, the night's cap"
     unknown = [name for name, pool in campaign.pools.items() if pool.share > 0 and not _priced(pool)]
     if unknown:
         words += f"; cost of {', '.join(unknown)} is known only where the provider reports it"

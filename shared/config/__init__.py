@@ -1,7 +1,7 @@
 """campaign.toml: the one configuration file, its schema, and how it is loaded."""
 
 from shared.config.load import Campaign, find_config, load_campaign
-from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Night, Pool, Project
+from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Night, Pool, Project, Spend
 
 __all__ = [
     "Binary",
@@ -14,6 +14,7 @@ __all__ = [
     "Night",
     "Pool",
     "Project",
+    "Spend",
     "find_config",
     "load_campaign",
 ]

@@ -150,6 +150,27 @@ class Night(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = ""
 
 
+class Spend(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[spend] what a night may cost."""
+
+    credit_floor_usd: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Drawing stops (exit code 7) when a pool's credit, from its `credit_url`, is not above this.",
+        ),
+    ] = 2.0
+    night_usd: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Most that the agents of one night may cost; an agent's whole budget is reserved at dealing, "
+            "and an unknown cost counts as the whole budget. 0 = no cap.",
+        ),
+    ] = 0.0
+    every_s: Annotated[Seconds, Meta(description="Time between two looks at the credit.")] = 60.0
+
+
 class Pool(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[pool.NAME] one model at one OpenAI-compatible endpoint."""
 
@@ -172,6 +193,14 @@ class Pool(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     backoff_max_s: Annotated[Seconds, Meta(description="Longest back-off; a longer Retry-After is still obeyed.")] = (
         120.0
     )
+    credit_url: Annotated[
+        str,
+        Meta(
+            description="Endpoint that tells the credit behind the key, as https://openrouter.ai/api/v1/key; "
+            "empty = not asked, the credit is unknown.",
+            pattern=r"^(https?://.*)?$",
+        ),
+    ] = ""
     input_usd_per_mtok: Annotated[float, Meta(ge=0, description="Price of a million input tokens; 0 = unknown.")] = 0.0
     output_usd_per_mtok: Annotated[float, Meta(ge=0, description="Price of a million output tokens; 0 = unknown.")] = (
         0.0

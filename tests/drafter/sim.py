@@ -229,7 +229,7 @@ class Night:
     waves: int | None = None
     leaving: bool = False
 
-    def daemon(self) -> Daemon:
+    def daemon(self, short: Callable[[], str] = lambda: "") -> Daemon:
         """A fresh drafter on what is on disk, started."""
         daemon = Daemon(
             load_campaign(self.root / "campaign.toml"),
@@ -239,6 +239,7 @@ class Night:
             self.clock,
             waves=self.waves,
             leave=lambda: self.leaving,
+            short=short,
         )
         daemon.start()
         return daemon
