@@ -23,6 +23,7 @@ from drafter.host import Host
 from drafter.idle import Idle
 from drafter.markers import Publisher
 from drafter.purse import Purse
+from drafter.room import Room
 from drafter.salvage import Salvager, drafter_row
 from drafter.shard import Shard, strikes
 from drafter.waves import WaveState, append_row, last_number, load_waves
@@ -80,6 +81,7 @@ class Daemon:
         self.purse = Purse(campaign.spend.night_usd, campaign.lanes)
         self._broke: tuple[Exit, str] | None = None
         self.events = Events(state, clock)
+        self._room = Room(campaign, state, self.events)
         self.desk = Desk(state)
         self.fleet = Fleet(campaign, state, host, self.events, clock)
         self.publisher = Publisher(
@@ -222,7 +224,7 @@ class Daemon:
 
     def _work(self) -> None:
         if self._may_draw() and self.desk.undealt < self.fleet.workers:
-            self._guard("draw", self._draw)
+            self._guard("draw", self._draw_with_room)
         if self.desk.undealt:
             self._guard("launch", self.fleet.launch)
             self._guard("look", self.drawer.look)
@@ -261,6 +263,10 @@ class Daemon:
 
     def _published(self) -> bool:
         return not any(self.publisher.unpublished(wave) for wave in self.desk.open.values())
+
+    def _draw_with_room(self) -> None:
+        if self._room.enough(self._clock.monotonic()):
+            self._draw()
 
     def _draw(self) -> None:
         unpublished = {

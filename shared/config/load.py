@@ -14,7 +14,7 @@ import tree_sitter_toml
 from tree_sitter import Language, Node, Parser
 
 from shared.config.overrides import Override, lay_over
-from shared.config.schema import Binary, Drafter, Filter, Gate, Landing, Lane, Night, Pool, Project, Spend
+from shared.config.schema import Binary, Disk, Drafter, Filter, Gate, Landing, Lane, Night, Pool, Project, Spend
 from shared.errors import ConfigError
 from shared.hashing import digest_json
 
@@ -30,6 +30,7 @@ SINGLE: dict[str, type[msgspec.Struct]] = {
     "drafter": Drafter,
     "night": Night,
     "spend": Spend,
+    "disk": Disk,
 }
 NAMED_TABLES: dict[str, type[msgspec.Struct]] = {"binary": Binary, "pool": Pool, "lane": Lane}
 
@@ -49,6 +50,7 @@ class Campaign:
     drafter: Drafter = field(default_factory=Drafter)
     night: Night = field(default_factory=Night)
     spend: Spend = field(default_factory=Spend)
+    disk: Disk = field(default_factory=Disk)
     binaries: dict[str, Binary] = field(default_factory=dict)
     pools: dict[str, Pool] = field(default_factory=dict)
     lanes: dict[str, Lane] = field(default_factory=dict)

@@ -171,6 +171,15 @@ class Spend(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     every_s: Annotated[Seconds, Meta(description="Time between two looks at the credit.")] = 60.0
 
 
+class Disk(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[disk] room for the state directory."""
+
+    free_mib: Annotated[
+        int, Meta(ge=0, description="Nothing is drawn while less than this is free on the state directory's device.")
+    ] = 1024
+    free_inodes: Annotated[int, Meta(ge=0, description="As `free_mib`, for inodes.")] = 10_000
+
+
 class Pool(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[pool.NAME] one model at one OpenAI-compatible endpoint."""
 
