@@ -18,6 +18,7 @@ from shared.config.overrides import parse
 from shared.errors import CampaignError
 from shared.operator import liveness, numbers
 from shared.operator.rollup.keep import Rollup, load
+from shared.operator.shrink import shrunk
 from shared.operator.source import Source, branches
 from shared.operator.stopping import gate_bound_s, stop_age_s, waited_for
 from shared.presence import code_digest, path_of
@@ -64,6 +65,7 @@ def collect(campaign: Campaign, state: StateDir, told: Callable[[int], None] | N
         "source": part("source", lambda: source(campaign, state, waves)),
         "landing": part("landing", lambda: branches(campaign.root, campaign.landing.branch, campaign.landing.follow)),
         "red": part("red", lambda: red(state, rolled)),
+        "shrunk": part("shrunk", lambda: shrunk_files(campaign)),
         "spend": part("spend", lambda: numbers.spend(rolled.data, waves)),
         "idle": part("idle", lambda: numbers.idle(rolled.data, night)),
         "machine": part("machine", lambda: machine(state)),
@@ -234,6 +236,13 @@ def source(campaign: Campaign, state: StateDir, waves: list[dict[str, Any]]) -> 
         found |= {"night_start": start, "banked": sum(before.values()) - sum(now.values())}
     counter.save()
     return found
+
+
+def shrunk_files(campaign: Campaign) -> list[dict[str, Any]]:
+    """Tracked configuration that lost many lines in the person's checkout or index."""
+    heads = branches(campaign.root, campaign.landing.branch, campaign.landing.follow)
+    head = heads["head"] or heads["follow_head"]
+    return shrunk(campaign, head) if head else []
 
 
 def red(state: StateDir, rolled: Rollup) -> list[dict[str, Any]]:

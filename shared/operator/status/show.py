@@ -40,6 +40,10 @@ def alarms(value: dict[str, Any]) -> list[str]:
             found.append(f"{name}: its loop gave no sign of life for {span(known['loop_s'])}")
     for pool, known in (value.get("pools") or {}).items():
         found += [f"breaker of pool {pool} is open: {words}" for words in known["breakers"]]
+    for known in value.get("shrunk") or []:
+        found.append(
+            f"SHRUNK {known['file']} in the {known['where']}: {known['after']} of {known['before']} lines are left"
+        )
     for known in value.get("red") or []:
         by = f" by {known['culprit'][:60]}" if known.get("culprit") else ""
         found.append(f"{known['state']}: {known['binary']} since {known['at'][:16]}Z{by}")
