@@ -20,6 +20,8 @@ COMMANDS = {
     "install-units": Later("shared.operator.units.command", "install_units", "Install this campaign's systemd units."),
     "run": Later("shared.operator.running.command", "run", "Drafter and gater in the foreground for some waves."),
     "status": Later("shared.operator.status.command", "status", "What is going on: daemons, fleet, funnel, banks."),
+    "metrics": Later("shared.operator.observe.metrics", "metrics", "The status as Prometheus text."),
+    "observe": Later("shared.operator.observe.command", "observe", "Write metrics and tell of troubles, once."),
     "report": Later("shared.operator.report.command", "report", "What a night came to, as a page for the morning."),
     "backlog": Later("shared.operator.evidence.backlog", "backlog", "Near misses of open stubs, closest first."),
     "show": Later("shared.operator.evidence.show", "show", "Every attempt at one function, with verdicts and diff."),

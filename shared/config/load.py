@@ -14,7 +14,20 @@ import tree_sitter_toml
 from tree_sitter import Language, Node, Parser
 
 from shared.config.overrides import Override, lay_over
-from shared.config.schema import Binary, Disk, Drafter, Filter, Gate, Landing, Lane, Night, Pool, Project, Spend
+from shared.config.schema import (
+    Binary,
+    Disk,
+    Drafter,
+    Filter,
+    Gate,
+    Landing,
+    Lane,
+    Night,
+    Notify,
+    Pool,
+    Project,
+    Spend,
+)
 from shared.errors import ConfigError
 from shared.hashing import digest_json
 
@@ -31,6 +44,7 @@ SINGLE: dict[str, type[msgspec.Struct]] = {
     "night": Night,
     "spend": Spend,
     "disk": Disk,
+    "notify": Notify,
 }
 NAMED_TABLES: dict[str, type[msgspec.Struct]] = {"binary": Binary, "pool": Pool, "lane": Lane}
 
@@ -48,6 +62,7 @@ class Campaign:
     filter: Filter = field(default_factory=Filter)
     gate: Gate = field(default_factory=Gate)
     drafter: Drafter = field(default_factory=Drafter)
+    notify: Notify = field(default_factory=Notify)
     night: Night = field(default_factory=Night)
     spend: Spend = field(default_factory=Spend)
     disk: Disk = field(default_factory=Disk)
@@ -64,8 +79,11 @@ class Campaign:
         return {name: lane for name, lane in self.lanes.items() if not wanted or name in wanted}
 
     def effective(self) -> dict[str, Any]:
-        """Every value in effect, by table. Pools name where a key comes from, never a key."""
-        single = {name: msgspec.to_builtins(getattr(self, name)) for name in SINGLE}
+        """Every value in effect, by table. Pools name where a key comes from, never a key.
+
+        [notify] is left out: no daemon reads it, and a webhook's URL is a secret.
+        """
+        single = {name: msgspec.to_builtins(getattr(self, name)) for name in SINGLE if name != "notify"}
         named = {
             "binary": {k: msgspec.to_builtins(v) for k, v in self.binaries.items()},
             "pool": {k: msgspec.to_builtins(v) for k, v in self.pools.items()},

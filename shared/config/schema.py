@@ -226,3 +226,14 @@ class Lane(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     tokens: Annotated[Count, Meta(description="Tokens (in and out) per agent.")] = 400_000
     cost_usd: Annotated[float, Meta(gt=0, description="Cost per agent where the provider reports it.")] = 0.15
     nudges: Annotated[int, Meta(ge=0, description="Turns without a tool call that are answered with a reminder.")] = 6
+
+
+class Notify(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[notify] what `campaign observe` (a systemd timer) does every minute; off by default."""
+
+    command: Annotated[
+        list[str], Meta(description="Argument list run for each new trouble, the sentence as its last argument.")
+    ] = field(default_factory=list)
+    webhook: Annotated[str, Meta(description='URL that gets each new trouble as JSON: {"text": ...}.')] = ""
+    repeat_s: Annotated[Seconds, Meta(description="A trouble that stays is told again after this long.")] = 7200.0
+    metrics_file: Annotated[str, Meta(description="Prometheus text file to keep up to date, e.g. NAME.prom.")] = ""

@@ -26,7 +26,7 @@ def spend(campaign: Campaign, state: StateDir) -> Iterator[Found]:
     agents = stubs * drafter.attempts * drafter.tries
     lane = max(campaign.lanes.values(), key=lambda known: known.cost_usd)
     most = agents * lane.cost_usd
-    cap = getattr(drafter, "night_usd", 0.0) or getattr(campaign, "night_usd", 0.0)
+    cap = campaign.spend.night_usd
     sums = (
         f"{stubs} open stubs x {drafter.attempts} attempts x {drafter.tries} tries x {lane.cost_usd:g} USD an agent"
         f" = {most:,.2f} USD"

@@ -72,7 +72,9 @@ def render(campaign: Campaign, state: StateDir, *, system: bool = False, user: s
         "STOP_GATER": str(step + lock + STOP_SLACK_S),
         "FLEET_CHECK": str(build * max(1, len(campaign.binaries)) + STOP_SLACK_S),
         "PATH": ":".join(place for place in os.environ.get("PATH", "").split(":") if PLAIN.fullmatch(place)),
-        "METRICS": "",
+        "METRICS": quoted((campaign.root / Path(campaign.notify.metrics_file).expanduser()).parent)
+        if campaign.notify.metrics_file
+        else "",
         "WANTED_BY": "multi-user.target" if system else "default.target",
         "CREDENTIALS": "\n".join(_credentials(campaign)),
     }
