@@ -156,6 +156,7 @@ class Fleet:
         now = self._clock.monotonic()
         for shard in self.shards:
             shard.look(now)
+            self._limits(shard)
             stalled = now - shard.progressed > self._stall_s
             overdue = deadline is not None and now > deadline
             if stalled or overdue:
@@ -164,6 +165,22 @@ class Fleet:
                 self.end(shard, "surplus")
             if shard.asked is not None and not shard.killed and now - shard.asked > KILL_AFTER_S:
                 shard.killed = self._signal(shard, signal.SIGKILL, "did not end when asked")
+
+    def _limits(self, shard: Shard) -> None:
+        """Journals where a shard's limit stands and why, whenever the reason is a new one."""
+        moved = (shard.beat.get("limit_why", ""), shard.beat.get("breaker", ""))
+        if moved != shard.moved:
+            shard.moved = moved
+            beat = shard.beat
+            self._events.emit(
+                "limit",
+                shard=shard.id,
+                pool=shard.pool,
+                limit=beat.get("limit"),
+                workers=beat.get("workers"),
+                reason=moved[0],
+                breaker=moved[1],
+            )
 
     def end(self, shard: Shard, reason: str) -> None:
         """Asks a shard to save and end, once."""

@@ -37,6 +37,8 @@ class Shard:
     asked: float | None = None
     killed: bool = False
     warned: bool = False
+    moved: tuple[Any, ...] = ("", "")
+    """Why its limit moved last and why its breaker is open, as journaled."""
 
     @property
     def inbox(self) -> Path:

@@ -59,6 +59,8 @@ class Limiter:
         self.paused_until = 0.0
         self.cuts = 0
         self.pauses = 0
+        self.why = ""
+        """Why the limit moved last, in words; "" = it never did."""
         self._pause_s = pause_s
         self._clock = clock
         self._roll = roll
@@ -151,11 +153,14 @@ class Limiter:
             self._last_cut = now
             self.limit = max(1.0, min(self.limit, float(self.workers)) * CUT)
             self.cuts += 1
+            self.why = f"cut {self.cuts}: {self._limited} of {self._answers} answers were provider or soft 429s"
             log.info("POOL-CUT limited=%d answers=%d limit=%.1f", self._limited, self._answers, self.limit)
         elif self._answers < size:
             return
         elif self._held:
-            self.limit = min(float(self.workers), self.limit + max(1.0, GROW * self.limit))
+            before, self.limit = self.limit, min(float(self.workers), self.limit + max(1.0, GROW * self.limit))
+            if self.limit > before:
+                self.why = f"grown after {self._answers} answers with {self._limited} 429s"
         self._answers = self._limited = 0
         self._held = False
 
@@ -163,6 +168,7 @@ class Limiter:
         if until > self.paused_until:
             if self._clock() >= self.paused_until:
                 self.pauses += 1
+                self.why = f"pause {self.pauses}: a platform 429 asks for {until - self._clock():.0f} s"
                 log.info("POOL-PAUSE seconds=%.1f", until - self._clock())
             self.paused_until = until
 

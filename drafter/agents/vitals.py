@@ -57,6 +57,7 @@ class Vitals:
             "closing": fleet.closing,
             "requests_in_flight": limiter.in_flight,
             "limit": round(limiter.limit, 2),
+            "limit_why": limiter.why,
             "cuts": limiter.cuts,
             "pauses": limiter.pauses,
             "breaker": limiter.breaker.reason if limiter.breaker.open else "",

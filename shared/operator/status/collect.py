@@ -68,6 +68,7 @@ def collect(campaign: Campaign, state: StateDir, told: Callable[[int], None] | N
         "shrunk": part("shrunk", lambda: shrunk_files(campaign)),
         "spend": part("spend", lambda: numbers.spend(rolled.data, waves)),
         "idle": part("idle", lambda: numbers.idle(rolled.data, night)),
+        "credit": part("credit", lambda: credit(state)),
         "machine": part("machine", lambda: machine(state)),
         "last_error": rolled.data["error"],
         "outlets": part("outlets", lambda: outlets(state)),
@@ -171,7 +172,15 @@ def _set_point(campaign: Campaign, state: StateDir) -> int:
 def pools(campaign: Campaign, shards: list[dict[str, Any]]) -> dict[str, Any]:
     """Limits and breakers of each pool, summed over its shards."""
     found: dict[str, Any] = {
-        name: {"model": pool.model, "workers": 0, "limit": 0.0, "requests_in_flight": 0, "breakers": [], "cuts": 0}
+        name: {
+            "model": pool.model,
+            "workers": 0,
+            "limit": 0.0,
+            "requests_in_flight": 0,
+            "breakers": [],
+            "cuts": 0,
+            "why": [],
+        }
         for name, pool in campaign.pools.items()
     }
     for shard in shards:
@@ -183,6 +192,8 @@ def pools(campaign: Campaign, shards: list[dict[str, Any]]) -> dict[str, Any]:
         known["limit"] = round(known["limit"] + float(beat.get("limit", 0.0)), 1)
         known["requests_in_flight"] += int(beat.get("requests_in_flight", 0))
         known["cuts"] += int(beat.get("cuts", 0))
+        if beat.get("limit_why") and beat["limit_why"] not in known["why"]:
+            known["why"].append(beat["limit_why"])
         if beat.get("breaker") and beat["breaker"] not in known["breakers"]:
             known["breakers"].append(beat["breaker"])
     return found
@@ -243,6 +254,15 @@ def shrunk_files(campaign: Campaign) -> list[dict[str, Any]]:
     heads = branches(campaign.root, campaign.landing.branch, campaign.landing.follow)
     head = heads["head"] or heads["follow_head"]
     return shrunk(campaign, head) if head else []
+
+
+def credit(state: StateDir) -> dict[str, Any]:
+    """What the provider said is left, by pool; {} when it was never asked. None in it = it did not say."""
+    try:
+        value: dict[str, Any] = orjson.loads((state.root / "credit.json").read_bytes())
+    except FileNotFoundError:
+        return {}
+    return value
 
 
 def red(state: StateDir, rolled: Rollup) -> list[dict[str, Any]]:

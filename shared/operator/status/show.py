@@ -112,11 +112,13 @@ def _fleet(value: dict[str, Any]) -> list[str]:
 
 
 def _pools(pools: dict[str, Any]) -> list[str]:
-    return [
-        f"  {name}: {p['requests_in_flight']} requests in flight, limit {p['limit']:g} of {p['workers']}, {p['model']}"
-        for name, p in pools.items()
-        if p["workers"]
-    ]
+    out = []
+    for name, p in pools.items():
+        if p["workers"]:
+            limit = f"limit {p['limit']:g} of {p['workers']}"
+            out.append(f"  {name}: {p['requests_in_flight']} requests in flight, {limit}, {p['model']}")
+            out += [f"    {why}" for why in [*p.get("why", []), *p["breakers"]]]
+    return out
 
 
 def _requests(known: dict[str, Any], rates: dict[str, Any]) -> list[str]:
@@ -188,6 +190,9 @@ def _rest(value: dict[str, Any]) -> list[str]:
     if spend and spend["agents"]:
         usd = "unknown" if spend["usd"] is None else f"{spend['usd']:.2f} USD"
         out.append(f"spend    {usd}, reported by {spend['known_agents']} of {spend['agents']} agents")
+    for name, left in ((value.get("credit") or {}).get("pool") or {}).items():
+        usd = "unknown" if left.get("left") is None else f"{left['left']:.2f} USD left"
+        out.append(f"credit   {name}: {usd}" + (f" ({left['error']})" if left.get("error") else ""))
     if machine:
         out.append(
             f"machine  load {machine['load']:g} on {machine['cores']} cores, "
