@@ -43,14 +43,17 @@ LOCK_WAIT_S = 1.0
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--root", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The decomp project.")
 @click.option("-v", "--verbose", is_flag=True, help="Also log detail.")
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Of log lines."
+)
 @click.version_option(package_name="decomp-campaign")
 @click.pass_context
-def cli(context: click.Context, root: Path, verbose: bool) -> None:
+def cli(context: click.Context, root: Path, verbose: bool, log_format: str) -> None:
     """Draws waves of open stubs and keeps the fleet of agents full.
 
     Reads campaign.toml at or above the current folder. Exit codes are listed in docs/exit-codes.md.
     """
-    setup_logging(verbose)
+    setup_logging(verbose, log_format)
     context.obj = root
 
 

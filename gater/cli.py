@@ -31,14 +31,17 @@ log = logging.getLogger(__name__)
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--root", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The decomp project.")
 @click.option("-v", "--verbose", is_flag=True, help="Also log cache hits and other detail.")
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Of log lines."
+)
 @click.version_option(package_name="decomp-campaign")
 @click.pass_context
-def cli(context: click.Context, root: Path, verbose: bool) -> None:
+def cli(context: click.Context, root: Path, verbose: bool, log_format: str) -> None:
     """Judges drafts and lands the proven ones, byte for byte.
 
     Reads campaign.toml at or above the current folder. Exit codes are listed in docs/exit-codes.md.
     """
-    setup_logging(verbose)
+    setup_logging(verbose, log_format)
     context.obj = root
 
 
