@@ -30,7 +30,10 @@ def utc_stamp(seconds: float) -> str:
 
 
 def setup_logging(verbose: bool = False, form: str = "text") -> None:
-    """Sends all log lines to stderr; `form` "json" makes each one JSON object. Field values that come from outside are written with %r by the callers."""
+    """Sends all log lines to stderr; `form` "json" makes each one JSON object.
+
+    Field values that come from outside are written with %r by the callers.
+    """
     handler = logging.StreamHandler(sys.stderr)
     if form == "json":
         handler.setFormatter(_Json("%(message)s"))
