@@ -12,6 +12,9 @@ import sdnotify
 from gater.cadence import ask, follow, waiting_ids
 from gater.daemon import Gater
 from gater.fleetcheck import FleetCheck
+from gater.handing import Handed, hand_folder, hand_rejects, hand_wave
+from gater.handing import follow as follow_handed
+from gater.handing import verdicts as verdicts_of
 from gater.prefilter import Row, read_batch, render
 from gater.prefilter import prefilter as judge_rows
 from shared.cli.entry import run_command
@@ -93,6 +96,63 @@ def batch(context: click.Context, now: bool, timeout: float | None) -> None:
     context.exit(Exit.OK if over else Exit.NEGATIVE)
 
 
+@cli.command("gate-only")
+@click.option("--drafts", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder of drafts.")
+@click.argument("wave", required=False)
+@click.pass_context
+def gate_only(context: click.Context, drafts: Path | None, wave: str | None) -> None:
+    """Put drafts through filter, gate and ledger: those of WAVE again, or FOLDER/<binary>/<function>.c.
+
+    A running gater is asked and followed; without one this command is the gater until they are settled. Of a wave,
+    drafts that are banked or in hand are left out, counted.
+
+    Exit code 0 when all are banked (or nothing was to do), 1 when some are not.
+    """
+    if (drafts is None) == (wave is None):
+        raise click.UsageError("give WAVE or --drafts FOLDER")
+    campaign, state = _open(context)
+    handed = hand_folder(campaign, state, drafts) if drafts else hand_wave(state, str(wave))
+    context.exit(_judge_handed(campaign, state, handed, "gate-only"))
+
+
+@cli.command()
+@click.option("--top", type=click.IntRange(min=1), default=2, show_default=True, help="Closest rejects of a function.")
+@click.pass_context
+def recover(context: click.Context, top: int) -> None:
+    """Judge rejects of open stubs again, after the tree, the symbols or the tools changed. No model is called.
+
+    What did not change since costs a look into the cache. Exit code 0 when all are banked (or nothing was to do),
+    else 1.
+    """
+    campaign, state = _open(context)
+    context.exit(_judge_handed(campaign, state, hand_rejects(campaign, state, top), "recover"))
+
+
+def _open(context: click.Context) -> tuple[Campaign, StateDir]:
+    campaign = load_campaign(find_config(context.obj))
+    return campaign, open_state(campaign.root)
+
+
+def _judge_handed(campaign: Campaign, state: StateDir, handed: Handed, mode: str) -> Exit:
+    for reason, count in sorted(handed.left.items()):
+        click.echo(f"left out: {count} {reason}" if not reason.startswith("note: ") else f"{count} {reason[6:]}")
+    if not handed.drafts:
+        click.echo("nothing to judge")
+        return Exit.OK
+    settled = True
+    if is_locked(state.locks / "gater.lock"):
+        settled = follow_handed(state, handed)
+    else:
+        with only_one(state.locks / "gater.lock", "gater"):
+            _run(campaign, state, once=True, mode=mode)
+    rows = verdicts_of(state, handed)
+    for row in rows.values():
+        click.echo(f"{row.verdict} {row.binary}/{row.function}: {row.reason[:200]}")
+    banked = sum(row.verdict in ("BANKED", "ALREADY") for row in rows.values())
+    click.echo(f"{banked} of {len(handed.drafts)} drafts are banked" + ("" if settled else "; the gater ended first"))
+    return Exit.OK if banked == len(handed.drafts) else Exit.NEGATIVE
+
+
 @cli.command("fleet-check")
 @click.option("--all", "everything", is_flag=True, help="Every binary; so it is without BINARY too.")
 @click.argument("binaries", metavar="[BINARY]...", nargs=-1)
@@ -166,11 +226,11 @@ def prefilter(
     context.exit(Exit.FAULT if fault else Exit.OK if verdicts <= {Verdict.AGREE} else Exit.NEGATIVE)
 
 
-def _run(campaign: Campaign, state: StateDir, *, once: bool) -> None:
+def _run(campaign: Campaign, state: StateDir, *, once: bool, mode: str = "") -> None:
     log.info("GATER-START project=%s settings=%s", campaign.project.name, campaign.digest()[:12])
     log.info("SETTINGS %s", campaign.effective())
     stop = StopSignal("gater")
-    gater = Gater(campaign, state, "once" if once else "daemon", sdnotify.SystemdNotifier())
+    gater = Gater(campaign, state, mode or ("once" if once else "daemon"), sdnotify.SystemdNotifier())
     try:
         gater.start()
         ended = gater.run(once=once, stop=stop.asked)

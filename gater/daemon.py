@@ -29,6 +29,7 @@ from gater.jobs import ControlResult, control_job, filter_job, gate_job
 from gater.land import Landing
 from gater.ledger import Ledger
 from gater.outcomes import Filtering, Gating, Outcomes
+from gater.placing import Placing
 from gater.settle import Settler
 from gater.steps import Pulse, sweep
 from gater.stubs import StubIndex
@@ -85,6 +86,7 @@ class Gater:
         self.rejects = Rejects()
         self.settler = Settler(self.spool, self.ledger)
         self.outcomes = Outcomes(self)
+        self.placing = Placing(self)
         # A batch build of minutes may not be all that one slot does.
         self.jobs = Jobs(max(self.slots, 2) if self.is_batch(tuple(campaign.binaries)) else self.slots)
         self.busy: set[str] = set()
@@ -146,7 +148,7 @@ class Gater:
         self._load_rejects()
         for claimed in self.spool.claim():
             self._accept(claimed)
-        self._place()
+        self.placing.place()
         if not self._quarantine():
             self._start_controls()
             self._start_gates()
@@ -187,30 +189,6 @@ class Gater:
         for item in self.desk.items.values():
             if item.stage in (Stage.NEW, Stage.QUEUED, Stage.WAITING) and item.place is not None:
                 item.place = self.stubs.open.get(item.key)
-
-    def _place(self) -> None:
-        for item in list(self.desk.items.values()):
-            if item.stage not in (Stage.NEW, Stage.QUEUED, Stage.WAITING):
-                continue
-            known = self.controls.by_binary.get(item.ref.binary)
-            if known is not None and known.state in ("unknown", "running"):
-                continue
-            if known is not None and known.base is None:
-                if item.stage is not Stage.WAITING or item.why_waiting == "batch":
-                    self.wait(item, "red", known.reason)
-                continue
-            if item.place is None:
-                self.intake.place(item)
-                if item.place is None:
-                    self.outcomes.final(item)
-                    continue
-            if item.stage is Stage.WAITING and item.why_waiting == "red":
-                if not self.controls.not_green(item.place.binaries):
-                    item.stage = Stage.QUEUED if item.judgement and item.judgement.passed else Stage.NEW
-            elif item.stage is not Stage.WAITING:
-                reason = self.controls.not_green(item.place.binaries)
-                if reason and reason != "pending":
-                    self.wait(item, "red", reason)
 
     def wait(self, item: Item, why: str, reason: str) -> None:
         """Puts a draft into the waiting room, durably; its marker may settle."""
