@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Any
 
 import msgspec
 
-from gater.rows import BatchRow, DraftRow, MarkerRow, WaveRow, step
-from shared import durable
+from gater.rows import BatchRow, DraftRow, MarkerRow, step
+from gater.wavesum import Gates, wave_of, wave_row
 from shared.failpoint import failpoint
 from shared.journal import Journal, Reading, read_journal
-from shared.rates import summary
-from shared.records import AgentRow, DraftRef, Wave, decode, encode
+from shared.records import DraftRef, decode, encode
 from shared.state import StateDir, utc_now
 
 log = logging.getLogger(__name__)
@@ -32,6 +30,7 @@ class Ledger:
     settled: set[str] = field(default_factory=set)
     finished: set[str] = field(default_factory=set)
     landed: set[str] = field(default_factory=set)
+    gates: dict[str, Gates] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         folder = self.state.journal
@@ -45,7 +44,7 @@ class Ledger:
             elif row.get("kind") == "wave":
                 self.finished.add(str(row.get("wave")))
             elif row.get("kind") == "batch":
-                self.landed.add(str(row.get("commit")))
+                self._count(_fit(BatchRow, row))
         self._drafts = Journal(folder / "drafts.jsonl")
         self._ledger = Journal(folder / "ledger.jsonl")
         self._steps = Journal(folder / "gater.jsonl")
@@ -77,13 +76,14 @@ class Ledger:
     def batch(self, row: BatchRow) -> None:
         """One gate's row."""
         self._ledger.append(encode(row), durable=True)
-        self.landed.add(row.commit)
+        self._count(row)
 
     def wave(self, wave: str) -> None:
         """The row of a finished wave, once, summed from its agents' rows and its drafts' standing verdicts."""
         if wave in self.finished:
             return
-        row = self._sum(wave)
+        drafts = (row for row in self.standing.values() if row.wave == wave)
+        row = wave_row(self.state, wave, drafts, self.gates.get(wave, Gates()), self.mode)
         if row is not None:
             self._ledger.append(encode(row), durable=True)
             self.finished.add(wave)
@@ -92,46 +92,15 @@ class Ledger:
         """A line about what the gater is doing; not fsynced."""
         self._steps.append(step(event, utc_now(), mode=self.mode, **fields))
 
+    def _count(self, row: BatchRow | None) -> None:
+        if row is not None:
+            self.landed.add(row.commit)
+            self.gates.setdefault(wave_of(row), Gates()).add(row)
+
     def close(self) -> None:
         """Syncs and closes the journals."""
         for journal in (self._drafts, self._ledger, self._steps):
             journal.close()
-
-    def _sum(self, name: str) -> WaveRow | None:
-        folder = self.state.waves / name
-        try:
-            wave = decode(Wave, durable.read_json(folder / "wave.json"))
-        except (OSError, durable.Corrupt, msgspec.ValidationError):
-            return None
-        agents = [row for row in (_fit(AgentRow, r) for r in self._agent_rows(name)) if row is not None]
-        standing = [row for row in self.standing.values() if row.wave == name and not row.revived]
-        costs = [row.cost_usd for row in agents if row.cost_usd is not None]
-        return WaveRow(
-            at=utc_now(),
-            wave=name,
-            lane=wave.lane,
-            band=wave.band,
-            targets=wave.cards * wave.attempts,
-            agents=len(agents),
-            outcomes=dict(Counter(row.outcome for row in agents)),
-            drafts=len(standing),
-            verdicts=dict(Counter(row.verdict for row in standing)),
-            banked=sum(1 for row in standing if row.verdict == "BANKED"),
-            requests=sum(row.requests for row in agents),
-            truncated_turns=sum(row.truncated_turns for row in agents),
-            tokens_in=sum(row.tokens_in for row in agents),
-            tokens_cached=sum(row.tokens_cached for row in agents),
-            tokens_out=sum(row.tokens_out for row in agents),
-            cost_usd=sum(costs) if costs else None,
-            cost_known=len(costs),
-            h429=summary(self.state, wave=name).h429,
-            wall_s=sum(row.wall_s for row in agents),
-            mode=self.mode,
-        )
-
-    def _agent_rows(self, wave: str) -> list[dict[str, Any]]:
-        files = sorted((self.state.waves / wave).glob("drafts*.jsonl"))
-        return [row for path in files for row in read_journal(path)]
 
 
 def _fit(kind: type[Any], row: dict[str, Any]) -> Any:

@@ -109,8 +109,24 @@ class WaveRow(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="wa
     cost_usd: float | None
     cost_known: int
     h429: dict[str, int]
-    wall_s: float
+    wall_s: float  # of all agents together
     mode: str
+    tag: str = ""
+    started: str = ""
+    since_start_s: float | None = None
+    gated: int = 0
+    waiting: dict[str, int] = field(default_factory=dict)  # by why: batch | held | red
+    commits: list[str] = field(default_factory=list)
+    builds: int = 0
+    gates_cached: int = 0
+    gate_s: float = 0.0
+    red: list[str] = field(default_factory=list)
+    sustained_429_minutes: int = 0
+    requests_per_minute: float | None = None  # None: too short a time to say
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    credit_usd: dict[str, float | None] = field(default_factory=dict)
+    memory_available_mib: int = 0
+    swap_used_mib: int = 0
     schema: int = SCHEMA
 
 
