@@ -17,9 +17,11 @@ from drafter.clock import RealClock
 from drafter.credit import Credit
 from drafter.daemon import TICK_S, Daemon
 from drafter.ending import end_agents
+from drafter.events import Events
 from drafter.frontier import FrontierReader
 from drafter.host import ProcessHost
 from drafter.preview import preview
+from drafter.twins.backend import Twins
 from shared.cli.entry import run_command
 from shared.cli.overriding import Chosen, for_option, run_options
 from shared.config import Campaign, find_config, load_campaign
@@ -100,6 +102,48 @@ def draw(context: click.Context, dry_run: bool, as_json: bool) -> None:
     context.exit(Exit.OK if drawn.balanced else Exit.FAULT)
 
 
+@cli.command()
+@click.option("--once", is_flag=True, help="Search once and publish what is found.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def twins(context: click.Context, once: bool, as_json: bool) -> None:
+    """Draft open stubs from banked functions of equal code, without a model.
+
+    A stub whose words equal those of a banked function, relocated fields aside, gets that body in its own names; one
+    that differs in constants as well gets it where each has a literal of its own. The gater judges them like any
+    draft. A pair that was tried is not tried again until the stub's code or the banked text is another.
+
+    A running drafter does this by itself after every bank ([drafter] twins).
+    """
+    if not once:
+        raise click.UsageError("say --once; a running drafter searches by itself after every bank")
+    campaign, state = _open(context.obj)
+    Git(campaign.root).check()
+    with _only_drafter(state):
+        clock = RealClock()
+        events = Events(state, clock)
+        try:
+            backend = Twins(campaign, state, events, clock)
+            backend.start()
+            found = backend.once()
+            backend.close()
+        finally:
+            events.close()
+    if as_json:
+        counts = {name: getattr(found, name) for name in ("commit", "open", "alone", "in_flight", "tried", "unpaired")}
+        drafts = [msgspec.to_builtins(made.pair) for made in found.made]
+        click.echo(orjson.dumps(counts | {"published": drafts}, option=orjson.OPT_INDENT_2))
+        return
+    click.echo(f"{len(found.made) or 'nothing'} published of {found.open} open stubs, at {found.commit[:12]}")
+    for text, count in (
+        ("have no banked twin", found.alone),
+        ("are with the gater already", found.in_flight),
+        ("have only pairs that were tried", found.tried),
+        ("have a twin whose names or constants do not pair", found.unpaired),
+    ):
+        click.echo(f"  {count:6} {text}")
+
+
 @cli.command(name="kill-agents")
 @click.option("--grace", type=click.FloatRange(min=0), default=10.0, show_default=True, help="Seconds to save and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -151,6 +195,8 @@ def _run(campaign: Campaign, state: StateDir, waves: int | None, duration: float
         alarm=alarm,
         short=credit.short,
     )
+    if campaign.drafter.twins:
+        daemon.twins = Twins(campaign, state, daemon.events, clock)
     try:
         if state.stopping():
             daemon.load()

@@ -26,6 +26,7 @@ from drafter.purse import Purse
 from drafter.room import Room
 from drafter.salvage import Salvager, drafter_row
 from drafter.shard import Shard, strikes
+from drafter.twins.backend import Twins
 from drafter.waves import WaveState, append_row, last_number, load_waves
 from shared.config import Campaign
 from shared.errors import CampaignError, DiskFull
@@ -54,6 +55,7 @@ class Daemon:
     """One campaign's drafter. The caller holds the drafter lock.
 
     `waves` ends it after that many waves with cards in this night, once all is published; None = never.
+    `twins`, when set before `start`, drafts without a model beside the fleet.
     `leave()` is asked every turn: True = end at once, shards go on. `alarm` says when a drain starts by itself.
     `short()` says whose credit is at the floor: then nothing is drawn or dealt, agents save, and it ends.
     """
@@ -76,6 +78,7 @@ class Daemon:
         self._clock = clock
         self._waves = waves
         self._leave = leave
+        self.twins: Twins | None = None
         self._alarm = alarm or Alarm()
         self._short = short
         self.purse = Purse(campaign.spend.night_usd, campaign.lanes)
@@ -135,6 +138,8 @@ class Daemon:
         """Everything before READY. Raises CampaignError, OSError."""
         self._source.head()
         self.load()
+        if self.twins is not None:
+            self.twins.start()
         last = last_number(self._state)
         on = night.begin(self._state, self._clock.stamp(), last + 1)
         self._drawer = Drawer(
@@ -214,6 +219,8 @@ class Daemon:
 
     def close(self) -> None:
         """Closes the journal."""
+        if self.twins is not None:
+            self.twins.close()
         self._idle.flush()
         self.events.close()
 
@@ -232,6 +239,8 @@ class Daemon:
         else:
             self.fleet.idle()
         self._guard("watch", self.fleet.watch)
+        if self.twins is not None:
+            self._guard("twins", self.twins.turn)
 
     def _may_draw(self) -> bool:
         return self._waves is None or self.drawer.rotation.drawn < self._waves

@@ -129,6 +129,9 @@ class Drafter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     stall_s: Annotated[Seconds, Meta(description="A shard without progress for this long is ended and salvaged.")] = (
         1200.0
     )
+    twins: Annotated[
+        bool, Meta(description="After every bank, draft the open stubs of equal code from it, without a model.")
+    ] = True
     orphan_grace_s: Annotated[Seconds, Meta(description="A shard without a drafter for this long saves and ends.")] = (
         600.0
     )
