@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from pathlib import Path
 
 import click
@@ -50,9 +51,10 @@ def cli(context: click.Context, root: Path, verbose: bool, log_format: str) -> N
 
 @cli.command()
 @click.option("--once", is_flag=True, help="Take what is in the spool now, settle it and end.")
+@click.option("--clean-cache", is_flag=True, help="First throw away kept verdicts, gates and null controls.")
 @set_option
 @click.pass_context
-def run(context: click.Context, once: bool, sets: tuple[str, ...]) -> None:
+def run(context: click.Context, once: bool, clean_cache: bool, sets: tuple[str, ...]) -> None:
     """Watch the spool and gate until `.run/stop` appears.
 
     SIGTERM ends it at the next safe point (claimed markers are taken up again at the next start), a second one at once.
@@ -62,6 +64,10 @@ def run(context: click.Context, once: bool, sets: tuple[str, ...]) -> None:
     if state.stopping() and not once:
         context.exit(_drained(state))
     with only_one(state.locks / "gater.lock", "gater"):
+        if clean_cache:
+            for name in ("verdicts", "gates", "base"):
+                shutil.rmtree(state.cache / name, ignore_errors=True)
+            log.info("CACHE-CLEANED")
         _run(campaign, state, once=once)
 
 

@@ -24,6 +24,7 @@ from gater.controls import Controls
 from gater.credit import Credits
 from gater.desk import Desk, Item, Rejects, Stage
 from gater.executor import Jobs
+from gater.harvest import Harvest
 from gater.intake import Intake
 from gater.jobs import ControlResult, control_job, filter_job, gate_job
 from gater.land import Landing
@@ -75,7 +76,7 @@ class Gater:
         self.ledger = Ledger(state, mode)
         self.spool = Spool(state)
         self.room = WaitingRoom(state)
-        self.verdicts = Verdicts(self.ledger)
+        self.verdicts = Verdicts(self.ledger, Harvest(state))
         self.stubs = StubIndex(campaign, self.git)
         credits = Credits(self.git, f"refs/heads/{campaign.landing.branch}")
         self.intake = Intake(campaign, state, self.stubs, credits, self.ledger, self.verdicts, self.room)

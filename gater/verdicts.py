@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from gater.desk import Item, Stage
+from gater.harvest import Harvest
 from gater.ledger import Ledger
 from gater.rows import DraftRow
 from shared.records import GateVerdict, Judgement
@@ -19,6 +20,7 @@ class Verdicts:
     """Writes verdict rows and moves items to their end."""
 
     ledger: Ledger
+    harvest: Harvest
 
     def filtered(self, item: Item, judgement: Judgement, base: str, oracle: str = "virtual link") -> None:
         """The filter's word. Anything but AGREE is final."""
@@ -45,6 +47,8 @@ class Verdicts:
         item.stage = Stage.DONE
         oracle = "build" if gate else "source"
         self._write(item, "gate", oracle, verdict.value, reason, base, gate=gate, commit=commit)
+        if verdict is GateVerdict.BANKED:
+            self.harvest.take(item.ref, commit)
 
     def waiting(self, item: Item, why: str, reason: str, base: str) -> None:
         """Passed or not yet judged, and may not be gated now."""
