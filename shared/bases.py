@@ -88,6 +88,7 @@ class Bases:
         if built.state == "fault":
             raise InstrumentFault(f"null control of {binary} at {commit[:12]}: {built.reason}")
         if built.state != "green":
+            _assure_whole(workspace.tree, binary, self.campaign)
             raise RedBase(
                 f"{binary} is red at {commit[:12]} with no draft in it: {built.reason}; "
                 "make it build to its expected hash, then it is judged again"
@@ -110,7 +111,14 @@ def read_whole_base(tree: Path, binary: str, campaign: Campaign) -> Base:
     """
     settings = campaign.binaries[binary]
     base = read_base(tree, binary, settings)
-    lost = [name for name in (".git", *settings.sources, *campaign.project.inputs) if not (tree / name).exists()]
-    if lost or not base.tus:
-        raise InstrumentFault(f"MISSING {tree / (lost or settings.sources)[0]}: the tree went away while it was read")
+    _assure_whole(tree, binary, campaign)
+    if not base.tus:
+        raise InstrumentFault(f"MISSING {tree / settings.sources[0]}: the tree went away while it was read")
     return base
+
+
+def _assure_whole(tree: Path, binary: str, campaign: Campaign) -> None:
+    """A tree that was deleted under a build or a reader says nothing. Raises InstrumentFault."""
+    for name in (".git", *campaign.binaries[binary].sources, *campaign.project.inputs):
+        if not (tree / name).exists():
+            raise InstrumentFault(f"MISSING {tree / name}: the tree went away while it was in use")

@@ -84,6 +84,7 @@ def test_a_browser_shows_every_figure_without_a_word_on_its_console(
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
+        "--disable-dev-shm-usage",
         "--enable-logging=stderr",
         f"--user-data-dir={tmp_path / 'u'}",
     ]
