@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+import pytest
 from sdnotify import SystemdNotifier
 
 from gater.daemon import Gater
@@ -54,7 +55,10 @@ class DeadlyPool:
         pass
 
 
-def test_only_the_draft_that_kills_alone_is_quarantined(yard: Callable[..., Yard]) -> None:
+def test_only_the_draft_that_kills_alone_is_quarantined(
+    yard: Callable[..., Yard], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "")  # a job sets its own; this one runs in our process
     scene = yard()
     scene.publish_truth()
     gater = Gater(load_campaign(scene.root / "campaign.toml"), scene.state, "once", SystemdNotifier())
