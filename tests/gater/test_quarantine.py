@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -58,7 +59,7 @@ class DeadlyPool:
 def test_only_the_draft_that_kills_alone_is_quarantined(
     yard: Callable[..., Yard], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TMPDIR", "")  # a job sets its own; this one runs in our process
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())  # a job sets its own; this one runs in our process
     scene = yard()
     scene.publish_truth()
     gater = Gater(load_campaign(scene.root / "campaign.toml"), scene.state, "once", SystemdNotifier())
