@@ -16,6 +16,7 @@ from drafter.waves import WaveState, write_wave
 from shared.config import Campaign
 from shared.config.overrides import words
 from shared.holds import Holds
+from shared.redlist import Watched
 from shared.state import StateDir
 
 RETRY_S = 1.0
@@ -68,6 +69,7 @@ class Drawer:
         self._enough = min(campaign.drafter.workers, campaign.drafter.cards_per_wave) if patient else 1
         self._in_gater = InGater(state)
         self._holds = Holds(state)
+        self._red = Watched(state)
         self._limits = Limits(campaign.drafter.cards_per_wave, campaign.drafter.tries)
         self._not_before = float("-inf")
         self._held_since: float | None = None
@@ -126,11 +128,14 @@ class Drawer:
         self._desk.read_verdicts()
         self._refresh(now, force=True)
         assert self._frontier is not None
+        self._holds.moved()
+        self._red.moved()
         return plan(
             self._frontier,
             self._desk.history,
             busy | self._in_gater.marked | self._in_gater.held,
-            self._in_gater.red,
+            # The list, and binaries no control could judge: their drafts wait as red though nothing is listed.
+            self._in_gater.red | self._red.now.red.keys(),
             self._campaign.drawn_lanes,
             self.rotation.last + 1,
             self._limits,

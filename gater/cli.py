@@ -22,9 +22,9 @@ from shared.cli.entry import run_command
 from shared.cli.overriding import Chosen, set_option
 from shared.config import Campaign, find_config, load_campaign
 from shared.exits import Exit
-from shared.git import Git
 from shared.locks import is_locked, only_one
 from shared.log import setup_logging
+from shared.operator.evidence.stubs import landing_head
 from shared.records import Verdict
 from shared.state import StateDir, open_state
 from shared.stopping import StopSignal
@@ -141,7 +141,9 @@ def _open(context: click.Context) -> tuple[Campaign, StateDir]:
 
 def _judge_handed(campaign: Campaign, state: StateDir, handed: Handed, mode: str) -> Exit:
     for reason, count in sorted(handed.left.items()):
-        click.echo(f"left out: {count} {reason}" if not reason.startswith("note: ") else f"{count} {reason[6:]}")
+        click.echo(f"left out: {count} {reason}")
+    if handed.misnamed:
+        click.echo(f"{handed.misnamed} rejects of closeness 0 were called MISMATCH? by an older judge")
     if not handed.drafts:
         click.echo("nothing to judge")
         return Exit.OK
@@ -179,8 +181,7 @@ def fleet_check(context: click.Context, everything: bool, binaries: tuple[str, .
     unknown = [name for name in binaries if name not in campaign.binaries]
     if unknown:
         raise click.UsageError(f"{unknown[0]!r} is no binary of this project; known are {', '.join(campaign.binaries)}")
-    git = Git(campaign.root)
-    commit = git.find(f"refs/heads/{campaign.landing.branch}") or git.commit_of(campaign.landing.follow)
+    commit = landing_head(campaign)
     states = []
     for answer in FleetCheck(campaign, state, commit).run(list(binaries or campaign.binaries)):
         states.append(answer.state)

@@ -24,6 +24,7 @@ from gater.controls import Controls
 from gater.credit import Credits
 from gater.desk import Desk, Item, Rejects, Stage
 from gater.executor import Jobs
+from gater.gatecache import GateCache
 from gater.harvest import Harvest
 from gater.intake import Intake
 from gater.jobs import ControlResult, control_job, filter_job, gate_job
@@ -109,6 +110,7 @@ class Gater:
         self.landing.follow()
         self.bases.sweep()
         sweep(self.state)
+        GateCache(self.state.cache / "gates").sweep(self.state.cache / "base")
         self._follow_head()
         for claimed in self.spool.take_up():
             self._accept(claimed, recovered=True)
@@ -155,7 +157,8 @@ class Gater:
             self._start_gates()
             self._start_filters()
         self.worked |= self.settler.settle(self.desk) > 0
-        self._pulse.beat((_named(*entry) for entry in self._running.values()), self.desk.counts())
+        if self._pulse.due():
+            self._pulse.say((_named(*entry) for entry in self._running.values()), self.desk.counts())
 
     def _accept(self, claimed: Claimed, *, recovered: bool = False) -> None:
         marker = claimed.marker

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -68,9 +69,9 @@ class Desk:
         """Drafts at a stage, in order."""
         return [item for item in self.items.values() if item.stage is stage]
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> Mapping[str, int]:
         """How many drafts are at each stage."""
-        return {stage.name.lower(): len(self.at(stage)) for stage in Stage}
+        return Counter(item.stage.name.lower() for item in self.items.values())
 
     def forget(self, items: Iterable[Item]) -> None:
         """Lets go of settled drafts."""

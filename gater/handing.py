@@ -14,15 +14,15 @@ from pathlib import Path
 import msgspec
 
 from gater.rows import DraftRow
-from gater.stubs import stubs_at
+from gater.wavesum import agents_of
 from shared import durable
 from shared.config import Campaign
 from shared.errors import ConfigError
-from shared.git import Git
 from shared.hashing import digest_bytes, digest_json
 from shared.journal import read_journal
 from shared.locks import is_locked
-from shared.records import AgentRow, DraftRef, Marker, Verdict, decode
+from shared.operator.evidence.stubs import open_stubs
+from shared.records import DraftRef, Marker, NewerSchema, Verdict, decode
 from shared.spool import Spool, draft_ref, read_marker
 from shared.state import StateDir, utc_now
 
@@ -38,6 +38,7 @@ class Handed:
     markers: list[str] = field(default_factory=list)
     drafts: list[DraftRef] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
+    misnamed: int = 0  # rejects of closeness 0 that an older judge called MISMATCH? instead of MISMATCH
 
 
 def hand_folder(campaign: Campaign, state: StateDir, folder: Path) -> Handed:
@@ -63,34 +64,29 @@ def hand_folder(campaign: Campaign, state: StateDir, folder: Path) -> Handed:
 
 def hand_wave(state: StateDir, wave: str) -> Handed:
     """Publishes the drafts of a wave again but for those that are banked or in hand. Raises ConfigError."""
-    folder = state.waves / wave
-    if not folder.is_dir():
+    if not (state.waves / wave).is_dir():
         raise ConfigError(f"there is no wave {wave!r}; `ls .run/waves` shows which there are")
     result, standing, busy = Handed(), _standing(state), in_hand(state)
-    for path in sorted(folder.glob("drafts*.jsonl")):
-        for value in read_journal(path):
-            row = decode(AgentRow, value)
-            known = standing.get(row.id)
-            if not row.path:
-                result.left["no draft"] += 1
-            elif known is not None and known.verdict in SETTLED:
-                result.left[known.verdict] += 1
-            elif row.id in busy:
-                result.left["in hand"] += 1
-            elif not state.resolve(row.path).is_file():
-                result.left["file gone"] += 1
-            else:
-                fields = {name: getattr(row, name) for name in ("binary", "function", "attempt", "backend", "model")}
-                result.drafts.append(draft_ref(state, state.resolve(row.path), id=row.id, notes=row.notes, **fields))
+    for row in agents_of(state, wave):
+        known = standing.get(row.id)
+        if not row.path:
+            result.left["no draft"] += 1
+        elif known is not None and known.verdict in SETTLED:
+            result.left[known.verdict] += 1
+        elif row.id in busy:
+            result.left["in hand"] += 1
+        elif not state.resolve(row.path).is_file():
+            result.left["file gone"] += 1
+        else:
+            fields = {name: getattr(row, name) for name in ("binary", "function", "attempt", "backend", "model")}
+            result.drafts.append(draft_ref(state, state.resolve(row.path), id=row.id, notes=row.notes, **fields))
     return _publish(state, result, {ref.id: wave for ref in result.drafts}, PERSON)
 
 
 def hand_rejects(campaign: Campaign, state: StateDir, top: int) -> Handed:
     """Publishes the `top` closest rejects of every open stub. What did not change since costs a look into the cache."""
     result, busy = Handed(), in_hand(state)
-    git = Git(campaign.root)
-    commit = git.find(f"refs/heads/{campaign.landing.branch}") or git.commit_of(campaign.landing.follow)
-    stubs = stubs_at(campaign, git, commit)
+    stubs = open_stubs(campaign).places
     rows: dict[tuple[str, str], list[DraftRow]] = {}
     for row in _standing(state).values():
         if row.verdict in SETTLED:
@@ -103,8 +99,7 @@ def hand_rejects(campaign: Campaign, state: StateDir, top: int) -> Handed:
             result.left["file gone"] += 1
         else:
             rows.setdefault((row.binary, row.function), []).append(row)
-            if row.verdict == Verdict.SHAPE.value and row.closeness == 0:
-                result.left["note: closeness 0 called MISMATCH? by an older judge"] += 1
+            result.misnamed += row.verdict == Verdict.SHAPE.value and row.closeness == 0
     waves = {}
     for found in rows.values():
         found.sort(key=lambda row: (row.closeness is None, row.closeness or 0))
@@ -123,21 +118,22 @@ def in_hand(state: StateDir) -> set[str]:
         for path in folder.glob("*.json"):
             try:
                 found.update(ref.id for ref in read_marker(path).drafts)
-            except (OSError, durable.Corrupt, msgspec.ValidationError):
+            except (OSError, durable.Corrupt, msgspec.ValidationError, NewerSchema):
                 continue
     return found
 
 
 def follow(state: StateDir, handed: Handed) -> bool:
-    """Waits until the markers are settled; False when the gater ends first."""
-    done = state.spool / "done"
+    """Waits until the markers are settled (or set aside as poison); False when the gater ends first."""
+    ends = (state.spool / "done", state.spool / "poison")
     left = set(handed.markers)
-    while left:
-        left -= {marker for marker in left if any(done.glob(f"*-{marker}.json"))}
-        if left and not is_locked(state.locks / "gater.lock"):
+    while True:
+        left -= {marker for marker in left for folder in ends if any(folder.glob(f"*-{marker}.json"))}
+        if not left:
+            return True
+        if not is_locked(state.locks / "gater.lock"):
             return False
-        time.sleep(0.2 if left else 0)
-    return True
+        time.sleep(0.2)
 
 
 def verdicts(state: StateDir, handed: Handed) -> dict[str, DraftRow]:
@@ -154,7 +150,7 @@ def _rows(state: StateDir) -> Iterator[DraftRow]:
     for value in read_journal(state.journal / "drafts.jsonl"):
         try:
             yield decode(DraftRow, value)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, NewerSchema):
             continue
 
 

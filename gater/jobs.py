@@ -9,17 +9,16 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gater.bench import Bench, Entry
 from gater.blame import decide
-from gater.gatecache import GateCache, Kept, draft_key, gate_parts
+from gater.gatecache import GateCache, Kept, draft_key, gate_key
 from gater.steps import Steps
 from shared.bases import Bases
 from shared.config import Campaign
 from shared.errors import CampaignError, InstrumentFault, RedBase
-from shared.hashing import digest_json
 from shared.oracle.cache import VerdictCache
 from shared.oracle.group import judge_group
 from shared.records import GateVerdict, Judgement
@@ -132,67 +131,55 @@ def gate_job(
 
     `kind` names the workspaces: "gate" builds warm, "batch" is one workspace of its own whose builds are all clean.
     """
+    started = time.monotonic()
     with Steps(state, gate) as steps:
         steps.say("start", binaries=list(binaries), drafts=len(slate), base=commit, kind=kind)
-        parts = gate_parts(campaign, {n: p.stem for n, p in bases.items()}, map(_draft_key, slate), kind)
-        key = digest_json(parts)
+        key = gate_key(campaign, {n: p.stem for n, p in bases.items()}, map(_draft_key, slate), kind)
         cache = GateCache(state.cache / "gates")
         result = _kept(cache.get(key), key, state, slate)
         steps.say("cache", hit=result is not None, key=key[:12])
         if result is None:
-            result = _gate(campaign, state, commit, binaries, bases, slate, key, kind, slots, steps)
-            cache.put(key, _to_keep(parts, result, slate))
+            workspace = _seat(campaign, state, kind, 1 if kind == "batch" else slots)
+            try:
+                workspace.sync(commit)
+                steps.say("workspace", name=workspace.folder.name)
+                bench = Bench(campaign, workspace, binaries, _load(bases), slate, steps, clean=kind == "batch")
+                result = _judge_slate(bench, state, key)
+            finally:
+                workspace.release()
+            result = replace(result, wall_s=time.monotonic() - started)
+            cache.put(key, _to_keep(result, slate))
         counts = Counter(verdict.value for verdict, _ in result.verdicts.values())
         steps.say("end", builds=result.builds, verdicts=dict(counts))
     return result
 
 
-def _gate(
-    campaign: Campaign,
-    state: StateDir,
-    commit: str,
-    binaries: tuple[str, ...],
-    bases: Mapping[str, Path],
-    slate: list[Entry],
-    key: str,
-    kind: str,
-    slots: int,
-    steps: Steps,
-) -> GateResult:
-    started = time.monotonic()
-    workspace = _seat(campaign, state, kind, 1 if kind == "batch" else slots)
-    try:
-        workspace.sync(commit)
-        steps.say("workspace", name=workspace.folder.name)
-        bench = Bench(campaign, workspace, binaries, _load(bases), slate, steps, clean=kind == "batch")
-        decision = decide(frozenset(entry.id for entry in slate), bench.build)
-        if decision.green:
-            bench.assure(decision)
-        kept = {name: bench.keep(state, name, key) for name in binaries} if decision.green else {}
-        return GateResult(
-            decision.verdicts,
-            bench.files(decision.green),
-            dict(bench.hashes),
-            kept,
-            decision.builds,
-            decision.clean_builds,
-            decision.stale_state,
-            time.monotonic() - started,
-            key,
-        )
-    finally:
-        workspace.release()
+def _judge_slate(bench: Bench, state: StateDir, key: str) -> GateResult:
+    decision = decide(frozenset(bench.slate), bench.build)
+    if decision.green:
+        bench.assure(decision)
+    return GateResult(
+        verdicts=decision.verdicts,
+        files=bench.files(decision.green),
+        hashes=dict(bench.hashes),
+        bases={name: bench.keep(state, name, key) for name in bench.binaries} if decision.green else {},
+        builds=decision.builds,
+        clean_builds=decision.clean_builds,
+        stale_state=decision.stale_state,
+        wall_s=0.0,
+        key=key,
+    )
 
 
 def _draft_key(entry: Entry) -> str:
     return draft_key(entry.tu, entry.function, entry.text)
 
 
-def _to_keep(parts: dict[str, str], result: GateResult, slate: list[Entry]) -> Kept:
+def _to_keep(result: GateResult, slate: list[Entry]) -> Kept:
     verdicts = {_draft_key(e): result.verdicts[e.id] for e in slate}
     said = {name: (verdict.value, reason) for name, (verdict, reason) in verdicts.items()}
     bases = {name: path.name for name, path in result.bases.items()}
-    return Kept(parts, said, dict(result.files), dict(result.hashes), bases)
+    return Kept(said, dict(result.files), dict(result.hashes), bases)
 
 
 def _kept(kept: Kept | None, key: str, state: StateDir, slate: list[Entry]) -> GateResult | None:

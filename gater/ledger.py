@@ -14,7 +14,7 @@ from gater.rows import BatchRow, DraftRow, MarkerRow, step
 from gater.wavesum import Gates, wave_of, wave_row
 from shared.failpoint import failpoint
 from shared.journal import Journal, Reading, read_journal
-from shared.records import DraftRef, decode, encode
+from shared.records import DraftRef, NewerSchema, decode, encode
 from shared.state import StateDir, utc_now
 
 log = logging.getLogger(__name__)
@@ -44,6 +44,7 @@ class Ledger:
             elif row.get("kind") == "wave":
                 self.finished.add(str(row.get("wave")))
             elif row.get("kind") == "batch":
+                self.landed.add(str(row.get("commit")))
                 self._count(_fit(BatchRow, row))
         self._drafts = Journal(folder / "drafts.jsonl")
         self._ledger = Journal(folder / "ledger.jsonl")
@@ -106,7 +107,7 @@ class Ledger:
 def _fit(kind: type[Any], row: dict[str, Any]) -> Any:
     try:
         return decode(kind, row)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, NewerSchema):
         return None
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gater.desk import Item, Stage
+from gater.gatecache import GateCache
 from gater.jobs import FilterResult, GateResult
 from gater.land import Green, Landed, Moved
 from gater.rows import BatchRow
@@ -169,6 +170,7 @@ class Outcomes:
         gater.controls.at(landed.commit)
         for binary, path in result.bases.items():
             gater.controls.adopt(binary, path)
+        GateCache(gater.state.cache / "gates").drop(result.key)
         redlist.green(gater.state, sorted(result.bases), landed.commit, "gate", result.wall_s)
         gater.stubs.refresh(landed.commit, gater.controls.green())
         log.info("LANDED gate=%s commit=%s banked=%d follow=%r", gate, landed.commit[:12], len(green), landed.followed)

@@ -9,7 +9,7 @@ import logging
 import shutil
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -88,12 +88,13 @@ class Pulse:
     every_s: float = SAY_S
     _last: float = field(default_factory=time.monotonic)
 
-    def beat(self, running: Iterable[tuple[str, str, float]], queued: dict[str, int]) -> None:
+    def due(self) -> bool:
+        """Whether it is time to `say` something again."""
+        return time.monotonic() - self._last >= self.every_s
+
+    def say(self, running: Iterable[tuple[str, str, float]], queued: Mapping[str, int]) -> None:
         """`running`: (name of the job, gate id or "", monotonic start)."""
-        now = time.monotonic()
-        if now - self._last < self.every_s:
-            return
-        self._last = now
+        self._last = now = time.monotonic()
         for name, gate, started in running:
             step = last_step(self.state, gate) if gate else {}
             at = "".join(f" {key}={step[key]}" for key in ("step", "binary", "build", "drafts") if key in step)

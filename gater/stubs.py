@@ -18,16 +18,6 @@ class Place:
     binaries: tuple[str, ...]
 
 
-def stubs_at(campaign: Campaign, git: Git, commit: str) -> set[tuple[str, str]]:
-    """(binary, function) of every stub in a binary's source folders: without a link, so a guess at who compiles it."""
-    found: set[tuple[str, str]] = set()
-    for name, binary in campaign.binaries.items():
-        for path in git.tree(commit, *binary.sources):
-            if path.endswith(".c"):
-                found.update((name, stub.function) for stub in find_stubs(git.show(commit, path)))
-    return found
-
-
 @dataclass
 class StubIndex:
     """Open stubs by (binary, function). Blobs already read are not read again.

@@ -13,7 +13,7 @@ from gater.desk import Item
 from gater.rows import Waiting
 from shared import durable
 from shared.hashing import digest_bytes
-from shared.records import decode, encode
+from shared.records import NewerSchema, decode, encode
 from shared.state import StateDir, utc_now
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class WaitingRoom:
             try:
                 record = decode(Waiting, durable.read_json(path))
                 text = self.state.resolve(record.ref.path).read_bytes()
-            except (OSError, durable.Corrupt, msgspec.ValidationError) as error:
+            except (OSError, durable.Corrupt, msgspec.ValidationError, NewerSchema) as error:
                 log.error("WAITING-UNREADABLE file=%s reason=%r", path.name, str(error))
                 continue
             if digest_bytes(text) != record.ref.digest:

@@ -6,7 +6,7 @@ Targets, requests, tokens and 429s stand only here, so sums over the ledger neve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ from gater.rows import BatchRow, DraftRow, WaveRow
 from shared import durable, redlist
 from shared.journal import read_journal
 from shared.rates import summary
-from shared.records import AgentRow, Wave, decode
+from shared.records import AgentRow, NewerSchema, Wave, decode
 from shared.state import StateDir, utc_now
 
 
@@ -50,9 +50,9 @@ def wave_row(state: StateDir, name: str, drafts: Iterable[DraftRow], gates: Gate
     folder = state.waves / name
     try:
         wave = decode(Wave, durable.read_json(folder / "wave.json"))
-    except (OSError, durable.Corrupt, msgspec.ValidationError):
+    except (OSError, durable.Corrupt, msgspec.ValidationError, NewerSchema):
         return None
-    agents = list(_agents(state, name))
+    agents = list(agents_of(state, name))
     standing = [row for row in drafts if not row.revived]
     verdicts = Counter(row.verdict for row in standing)
     costs = [row.cost_usd for row in agents if row.cost_usd is not None]
@@ -98,12 +98,13 @@ def wave_row(state: StateDir, name: str, drafts: Iterable[DraftRow], gates: Gate
     )
 
 
-def _agents(state: StateDir, wave: str) -> Iterable[AgentRow]:
+def agents_of(state: StateDir, wave: str) -> Iterator[AgentRow]:
+    """The rows of a wave's ended agents that this release can read."""
     for path in sorted((state.waves / wave).glob("drafts*.jsonl")):
         for value in read_journal(path):
             try:
                 yield decode(AgentRow, value)
-            except msgspec.ValidationError:
+            except (msgspec.ValidationError, NewerSchema):
                 continue
 
 

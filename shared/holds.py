@@ -57,7 +57,7 @@ def load(state: StateDir) -> HoldList:
 
 @dataclass
 class Holds:
-    """The list as one process follows it: asking costs one stat while the file is the same."""
+    """The list as one process follows it: `moved` costs one stat while it is the same."""
 
     state: StateDir
     _now: HoldList = field(default_factory=HoldList)
@@ -99,8 +99,7 @@ class Holds:
         return self._now.holds
 
     def reason_for(self, binary: str, tu: str) -> str:
-        """Why a stub of `binary` in `tu` is held, "" when it is not. Looks at the file again."""
-        self.moved()
+        """Why a stub of `binary` in `tu` is held, "" when it is not, as of the last `moved()`."""
         if self._broken:
             return self._broken
         hold = next((hold for hold in self._now.holds if hold.covers(binary, tu)), None)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from drafter import runlock
+from shared import redlist
 from shared.exits import Exit
 from shared.journal import read_journal
 from shared.spool import read_marker
@@ -206,6 +207,22 @@ def test_a_second_drafter_is_refused(project: tuple[Path, StateDir]) -> None:
         shown = subprocess.run(command("draw", "--dry-run", "--json", root=root), check=False, capture_output=True)
         assert shown.returncode == Exit.OK
         assert json.loads(shown.stdout)["balanced"]
+
+
+def test_a_binary_on_the_red_list_is_not_drawn(project: tuple[Path, StateDir]) -> None:
+    root, state = project
+
+    def preview() -> dict[str, Any]:
+        shown = subprocess.run(command("draw", "--dry-run", "--json", root=root), check=True, capture_output=True)
+        value: dict[str, Any] = json.loads(shown.stdout)
+        return value
+
+    assert "RED" not in preview()["skipped"]
+    redlist.red(state, "main", redlist.Red("c", "wrong hash", "now"), "clean build")
+    assert preview()["skipped"]["RED"] > 0
+    assert not any(card["binary"] == "main" for card in preview()["cards"])
+    redlist.green(state, ["main"], "c", "clean build")
+    assert "RED" not in preview()["skipped"]
 
 
 def test_nothing_is_imported_after_ready(project: tuple[Path, StateDir]) -> None:

@@ -1,4 +1,4 @@
-"""The gate's cache key: every input of a gate is in it, by name; a fault is never kept."""
+"""The gate cache: every input of a gate is in its key, and only what can still land is kept."""
 
 from __future__ import annotations
 
@@ -7,39 +7,51 @@ from pathlib import Path
 
 import msgspec
 
-from gater.gatecache import GateCache, Kept, draft_key, gate_parts
+from gater.gatecache import GateCache, Kept, draft_key, gate_key
 from shared.config import load_campaign
 from shared.demo.forge import Forged
-from shared.hashing import digest_json
 
 
-def test_every_input_is_a_part_and_each_makes_a_miss(forged_small: Forged) -> None:
+def test_every_input_makes_a_miss(forged_small: Forged) -> None:
     campaign = load_campaign(forged_small.project / "campaign.toml")
     slate = [draft_key("src/a.c", "f", b"one"), draft_key("src/a.c", "g", b"two")]
-    plain = gate_parts(campaign, {"main": "d1"}, slate, "gate")
+    plain = gate_key(campaign, {"main": "d1"}, slate, "gate")
     longer = msgspec.structs.replace(campaign.gate, build_timeout_s=campaign.gate.build_timeout_s + 1)
-    others = {
-        "inputs of main": gate_parts(campaign, {"main": "d2"}, slate, "gate"),
-        "slate": gate_parts(campaign, {"main": "d1"}, slate[:1], "gate"),
-        "workspace": gate_parts(campaign, {"main": "d1"}, slate, "batch"),
-        "limits": gate_parts(dataclasses.replace(campaign, gate=longer), {"main": "d1"}, slate, "gate"),
-    }
-    for part, other in others.items():
-        assert {name for name in plain if plain[name] != other[name]} == {part}
-    assert "inputs of cave" in gate_parts(campaign, {"main": "d1", "cave": "d3"}, slate, "gate")
-    keys = {digest_json(parts) for parts in (plain, *others.values())}
-    assert len(keys) == len(others) + 1
-    assert draft_key("src/a.c", "f", b"one") != draft_key("src/b.c", "f", b"one")
-    assert gate_parts(campaign, {"main": "d1"}, reversed(slate), "gate") == plain
+    larger = msgspec.structs.replace(campaign.gate, build_memory_mib=campaign.gate.build_memory_mib + 1)
+    others = [
+        gate_key(campaign, {"main": "d2"}, slate, "gate"),
+        gate_key(campaign, {"main": "d1", "cave": "d3"}, slate, "gate"),
+        gate_key(campaign, {"main": "d1"}, slate[:1], "gate"),
+        gate_key(campaign, {"main": "d1"}, [slate[0], draft_key("src/b.c", "g", b"two")], "gate"),
+        gate_key(campaign, {"main": "d1"}, [slate[0], draft_key("src/a.c", "h", b"two")], "gate"),
+        gate_key(campaign, {"main": "d1"}, [slate[0], draft_key("src/a.c", "g", b"2")], "gate"),
+        gate_key(campaign, {"main": "d1"}, slate, "batch"),
+        gate_key(dataclasses.replace(campaign, gate=longer), {"main": "d1"}, slate, "gate"),
+        gate_key(dataclasses.replace(campaign, gate=larger), {"main": "d1"}, slate, "gate"),
+    ]
+    assert len({plain, *others}) == len(others) + 1
+    assert gate_key(campaign, {"main": "d1"}, reversed(slate), "gate") == plain
 
 
-def test_a_fault_is_never_kept_and_a_damaged_entry_is_a_miss(tmp_path: Path) -> None:
-    cache = GateCache(tmp_path)
-    cache.put("a" * 64, Kept({}, {"d": ("BANKED", ""), "e": ("FAULT", "killed")}, {}, {}, {}))
-    assert cache.get("a" * 64) is None
-    kept = Kept({"slate": "x"}, {"d": ("BANKED", "")}, {"src/a.c": b"text"}, {"main": "h"}, {"main": "k.gate"})
-    cache.put("b" * 64, kept)
-    assert cache.get("b" * 64) == kept
-    (path,) = tmp_path.glob("b*")
-    path.write_bytes(path.read_bytes()[:-3])
-    assert cache.get("b" * 64) is None
+def test_only_what_can_land_is_kept(tmp_path: Path) -> None:
+    cache, bases = GateCache(tmp_path / "gates"), tmp_path / "bases"
+    files, hashes, base = {"src/a.c": b"text"}, {"main": "h"}, {"main": "k.gate"}
+    cache.put("a", Kept({"d": ("BANKED", ""), "e": ("FAULT", "killed")}, files, hashes, base))
+    cache.put("b", Kept({"d": ("BAD", "red")}, {}, {}, {}))
+    assert cache.get("a") is cache.get("b") is None
+    kept = Kept({"d": ("BANKED", "")}, files, hashes, base)
+    for key in ("c", "d", "e"):
+        cache.put(key, kept)
+        assert cache.get(key) == kept
+    cache.drop("d")
+    assert cache.get("d") is None
+    (bases / "main").mkdir(parents=True)
+    (bases / "main" / "k.gate").touch()
+    damaged = tmp_path / "gates" / "e.gate"
+    damaged.write_bytes(damaged.read_bytes()[:-3])
+    assert cache.get("e") is None
+    cache.sweep(bases)
+    assert [path.name for path in cache.folder.iterdir()] == ["c.gate"]
+    (bases / "main" / "k.gate").unlink()
+    cache.sweep(bases)
+    assert list(cache.folder.iterdir()) == []

@@ -29,6 +29,7 @@ def test_hold_and_unhold_are_seen_by_a_reader_that_was_there_before(scene: tuple
     assert run_campaign(root, "holds").stdout == "nothing is held\n"
     assert run_campaign(root, "hold", "ovl", "--reason", "being re-split").returncode == 0
     assert run_campaign(root, "hold", "./src/main/f1.c").returncode == 0
+    assert holds.moved()
     assert holds.reason_for("ovl", "src/ovl/f0.c") == "ovl is held: being re-split"
     assert holds.reason_for("main", "src/main/f1.c") == "src/main/f1.c is held: no reason given"
     assert holds.reason_for("main", "src/main/f1.cc") == holds.reason_for("main", "src/main/f0.c") == ""
@@ -38,6 +39,8 @@ def test_hold_and_unhold_are_seen_by_a_reader_that_was_there_before(scene: tuple
     assert {h["what"]: h["reason"] for h in value["holds"]} == {"ovl": "later", "src/main/f1.c": ""}
     assert {h["what"]: h["since"] for h in value["holds"]} == since
     assert run_campaign(root, "unhold", str(root / "src/main/f1.c")).returncode == 0
+    assert holds.moved()
+    assert not holds.moved()
     assert holds.reason_for("main", "src/main/f1.c") == ""
     again = run_campaign(root, "unhold", "src/main/f1.c")
     assert (again.returncode, again.stdout) == (1, "src/main/f1.c was not held; held: ovl\n")

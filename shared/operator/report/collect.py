@@ -12,9 +12,10 @@ from shared.errors import CampaignError, ConfigError
 from shared.git import Git
 from shared.operator import numbers
 from shared.operator.evidence import backlog
+from shared.operator.parts import Parts
 from shared.operator.rollup.keep import load
-from shared.operator.status.collect import UNREADABLE, source
 from shared.operator.status.collect import red as red_list
+from shared.operator.status.collect import source
 from shared.state import StateDir, utc_now
 
 STEPS = ("drawn", "ended", "drafted", "judged", "agreed", "gated", "banked")
@@ -30,14 +31,7 @@ def collect(
     told: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """One JSON object. The span is the last night, or begins at `since`, or is one wave. Raises ConfigError."""
-    troubles: list[str] = []
-
-    def part(name: str, look: Callable[[], Any]) -> Any:
-        try:
-            return look()
-        except UNREADABLE as error:
-            troubles.append(f"{name}: {error}")
-            return None
+    part = Parts()
 
     rolled = load(state, told=told)
     night, waves = _span(state, rolled.data, since, wave)
@@ -68,7 +62,7 @@ def collect(
         "last_error": rolled.data["error"],
         "errors": rolled.data["errors"],
     }
-    return value | {"troubles": troubles + rolled.problems}
+    return value | {"troubles": part.troubles + rolled.problems}
 
 
 def _span(

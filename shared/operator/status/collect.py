@@ -15,8 +15,8 @@ import orjson
 from shared import redlist
 from shared.config import Campaign, load_campaign
 from shared.config.overrides import parse
-from shared.errors import CampaignError
 from shared.operator import liveness, numbers
+from shared.operator.parts import Parts
 from shared.operator.rollup.keep import Rollup, load
 from shared.operator.shrink import shrunk
 from shared.operator.source import Source, branches
@@ -26,20 +26,10 @@ from shared.rates import summary
 from shared.state import StateDir, utc_now
 from shared.stopping import drain_bound_s
 
-UNREADABLE = (OSError, CampaignError, ValueError, KeyError, TypeError, AttributeError)
-"""What a damaged or half-made file can raise while it is looked at."""
-
 
 def collect(campaign: Campaign, state: StateDir, told: Callable[[int], None] | None = None) -> dict[str, Any]:
     """Everything `campaign status` shows. `told(bytes)` is called before a long first reading."""
-    troubles: list[str] = []
-
-    def part(name: str, look: Callable[[], Any]) -> Any:
-        try:
-            return look()
-        except UNREADABLE as error:
-            troubles.append(f"{name}: {error}")
-            return None
+    part = Parts()
 
     rolled = load(state, told=told)
     night = part("night", lambda: numbers.last_night(state, rolled.data))
@@ -74,10 +64,10 @@ def collect(campaign: Campaign, state: StateDir, told: Callable[[int], None] | N
         "outlets": part("outlets", lambda: outlets(state)),
         "journals": {"read_bytes": rolled.read_bytes, "cold": rolled.cold, "bad_lines": rolled.bad_lines},
     }
-    troubles += rolled.problems
+    part.troubles += rolled.problems
     if rolled.data["newer"]:
-        troubles.append(f"{rolled.data['newer']} records of a later release were passed over")
-    return value | {"troubles": troubles}
+        part.troubles.append(f"{rolled.data['newer']} records of a later release were passed over")
+    return value | {"troubles": part.troubles}
 
 
 def daemon(campaign: Campaign, state: StateDir, name: str) -> dict[str, Any]:
